@@ -1,0 +1,274 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/crc32"
+	"iter"
+	"math/big"
+	"strings"
+)
+
+// Kind is the JSON kind of a Value.
+type Kind uint8
+
+// The kinds. KindAbsent is that of the zero Value.
+const (
+	KindAbsent Kind = iota
+	KindNull
+	KindBool
+	KindNumber
+	KindString
+	KindArray
+	KindObject
+)
+
+// Value is a JSON value inside a record: its bytes, looked into on demand. It
+// comes from a record that the Scanner has checked whole, so walking it cannot
+// fail; what is asked of the wrong kind is simply not there. A Value of a Record
+// is valid only until the Scanner moves on.
+type Value struct {
+	raw    []byte
+	offset int64
+}
+
+// ParseValue checks that raw is one JSON text and hands it out as a Value.
+func ParseValue(raw []byte) (Value, error) {
+	start := skipSpace(raw, 0)
+	end, err := check(raw, start)
+	if err != nil {
+		return Value{}, err
+	}
+	if i := skipSpace(raw, end); i != len(raw) {
+		return Value{}, &SyntaxError{Offset: int64(i), Reason: "something follows the value"}
+	}
+	return Value{raw: raw[start:end], offset: int64(start)}, nil
+}
+
+// Kind returns the value's kind.
+func (v Value) Kind() Kind {
+	if len(v.raw) == 0 {
+		return KindAbsent
+	}
+	switch v.raw[0] {
+	case '{':
+		return KindObject
+	case '[':
+		return KindArray
+	case '"':
+		return KindString
+	case 't', 'f':
+		return KindBool
+	case 'n':
+		return KindNull
+	default:
+		return KindNumber
+	}
+}
+
+// Raw returns the value's bytes; nil where it is absent.
+func (v Value) Raw() []byte { return v.raw }
+
+// Body returns the value's place in the source.
+func (v Value) Body() Body {
+	if len(v.raw) == 0 {
+		return Body{}
+	}
+	return Body{Offset: v.offset, Length: uint32(len(v.raw)), Sum: crc32.Checksum(v.raw, castagnoli)}
+}
+
+// Given tells whether the value is there and not null.
+func (v Value) Given() bool { return len(v.raw) > 0 && v.raw[0] != 'n' }
+
+// Text returns a string's text, "" for every other kind.
+func (v Value) Text() string {
+	if v.Kind() != KindString {
+		return ""
+	}
+	inner := v.raw[1 : len(v.raw)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
+	}
+	var s string
+	if json.Unmarshal(v.raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Flag reads a boolean: absent stays absent, another kind is FlagInvalid. Null
+// counts as absent, since many writers give null for what they do not know.
+func (v Value) Flag() Flag {
+	switch v.Kind() {
+	case KindAbsent, KindNull:
+		return FlagAbsent
+	case KindBool:
+		if v.raw[0] == 't' {
+			return FlagTrue
+		}
+		return FlagFalse
+	default:
+		return FlagInvalid
+	}
+}
+
+// Int returns an integer that was written as one (201, not 201.0 or 2e2).
+func (v Value) Int() (int64, bool) {
+	if v.Kind() != KindNumber || bytes.ContainsAny(v.raw, ".eE") {
+		return 0, false
+	}
+	n, err := json.Number(v.raw).Int64()
+	return n, err == nil
+}
+
+// Float returns a number, 0 for every other kind or out of range.
+func (v Value) Float() float64 {
+	if v.Kind() != KindNumber {
+		return 0
+	}
+	f, err := json.Number(v.raw).Float64()
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// ID returns a string or integer as an ID; "" for an empty string and for every
+// other kind.
+func (v Value) ID() ID {
+	switch v.Kind() {
+	case KindString:
+		return TextID(v.Text())
+	case KindNumber:
+		if len(v.raw) > 1000 {
+			return ""
+		}
+		if bytes.ContainsAny(v.raw, ".eE") {
+			if f := v.Float(); f != float64(int64(f)) || f > 1<<53 || f < -(1<<53) {
+				return ""
+			}
+		}
+		if n, ok := new(big.Rat).SetString(string(v.raw)); ok && n.IsInt() {
+			return ID(n.Num().String())
+		}
+	}
+	return ""
+}
+
+// TextID returns the ID of a string; "" for the empty one.
+func TextID(s string) ID {
+	if s == "" {
+		return ""
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil {
+		return ""
+	}
+	return ID(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// String returns the id as people write it, without quotes.
+func (id ID) String() string {
+	if len(id) > 0 && id[0] == '"' {
+		var s string
+		if json.Unmarshal([]byte(id), &s) == nil {
+			return s
+		}
+	}
+	return string(id)
+}
+
+// Get returns the member of an object with exactly this name; where the name
+// stands twice, the last. The zero Value where there is none.
+func (v Value) Get(name string) Value {
+	var found Value
+	for k, m := range v.Members() {
+		if k.is(name) {
+			found = m
+		}
+	}
+	return found
+}
+
+// Path follows Get through nested objects.
+func (v Value) Path(names ...string) Value {
+	for _, n := range names {
+		v = v.Get(n)
+	}
+	return v
+}
+
+// Key is the name of an object's member, not yet decoded.
+type Key struct{ raw []byte }
+
+// Text returns the decoded name.
+func (k Key) Text() string { return Value{raw: k.raw}.Text() }
+
+// is compares the name without decoding it where it can.
+func (k Key) is(name string) bool {
+	inner := k.raw[1 : len(k.raw)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner) == name
+	}
+	return k.Text() == name
+}
+
+// Members walks an object's members in the order of the text. Every other kind
+// has none.
+func (v Value) Members() iter.Seq2[Key, Value] {
+	return func(yield func(Key, Value) bool) {
+		if v.Kind() != KindObject {
+			return
+		}
+		b := v.raw
+		for i := skipSpace(b, 1); b[i] != '}'; {
+			end := skip(b, i)
+			key := Key{raw: b[i:end]}
+			i = skipSpace(b, skipSpace(b, end)+1) // behind the colon
+			end = skip(b, i)
+			if !yield(key, v.slice(i, end)) {
+				return
+			}
+			if i = skipSpace(b, end); b[i] == ',' {
+				i = skipSpace(b, i+1)
+			}
+		}
+	}
+}
+
+// Elements walks an array's elements. Every other kind has none.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Kind() != KindArray {
+			return
+		}
+		b := v.raw
+		for i := skipSpace(b, 1); b[i] != ']'; {
+			end := skip(b, i)
+			if !yield(v.slice(i, end)) {
+				return
+			}
+			if i = skipSpace(b, end); b[i] == ',' {
+				i = skipSpace(b, i+1)
+			}
+		}
+	}
+}
+
+func (v Value) slice(start, end int) Value {
+	return Value{raw: v.raw[start:end], offset: v.offset + int64(start)}
+}
+
+// Decode unmarshals the value into plain Go values, numbers as json.Number, so
+// that no digit is lost. In objects the last of two equal names wins.
+func (v Value) Decode() (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(v.raw))
+	dec.UseNumber()
+	var x any
+	if err := dec.Decode(&x); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
