@@ -10,7 +10,7 @@ import (
 
 // Observes tells whether call read, which succeeded, is an observation of what
 // call write has changed: a look at its target that would show a failure.
-type Observes func(write, read *trace.Call) bool
+type Observes func(merged *trace.Run, write, read *trace.Call) bool
 
 // CheckMerged judges claims on a merged record (trace.Join): the calls before
 // from are the first run's, those from there on the re-run's. What a claim
@@ -45,7 +45,7 @@ func (l *ledger) superseded(tool string) (evidence []int, why string) {
 			repaired = i
 			continue
 		}
-		if repaired >= 0 && l.observes != nil && l.observes(&l.run.Calls[repaired], c) {
+		if repaired >= 0 && l.observes != nil && l.observes(l.run, &l.run.Calls[repaired], c) {
 			return []int{repaired, i}, ""
 		}
 	}

@@ -1,0 +1,325 @@
+package rerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nightaudit/budget"
+	"nightaudit/rerun/endpoint"
+	"nightaudit/rerun/tools"
+)
+
+// Completer asks a model; *endpoint.Client is one.
+type Completer interface {
+	Prepare(endpoint.Request) (endpoint.Prepared, error)
+	Do(context.Context, endpoint.Prepared) (endpoint.Reply, error)
+}
+
+// Options are what a Runner works with.
+type Options struct {
+	Queue    *Queue
+	Account  *budget.Account
+	Endpoint Completer
+	Name     string // of the endpoint, for the books
+	Model    string
+	Tools    *tools.Set
+	// Observes names, for a reading tool, the tools whose effect it shows, beside
+	// those of its own family.
+	Observes map[string][]string
+	Limits   Limits
+	// Dir is the folder below the state directory where attempts leave their traces.
+	Dir string
+	// First opens the trace that an item was cut from, to judge the merged record;
+	// see FirstTrace.
+	First FirstTrace
+	Now   func() time.Time
+}
+
+// Runner works on items of the queue, one at a time.
+type Runner struct{ Options }
+
+// New makes a Runner.
+func New(o Options) *Runner { return &Runner{o} }
+
+// Attempt is one dispatched re-run and what it came to.
+type Attempt struct {
+	ID, QueueID int64
+	Number      int
+	Path        string // the first trace
+	TracePath   string // the re-run's own trace
+	Outcome     Outcome
+	Claims      []ClaimOutcome
+	Downstream  []string // claims that passed before and no longer do
+	Model       string   // as the endpoint named it
+	Endpoint    string
+	StopReason  string
+	Note        string // why it ended, for people
+	Proposal    string // what a model without tools suggests; changes no verdict
+	Tokens      int64  // booked for it
+	ModelCalls  int
+	Started     time.Time
+	Ended       time.Time
+}
+
+// ClaimOutcome is what became of one claim of an attempt.
+type ClaimOutcome struct {
+	Key     string  `json:"key"`
+	ID      string  `json:"id"`
+	Text    string  `json:"text"`
+	First   string  `json:"first"` // the first verdict
+	Merged  string  `json:"merged"`
+	Reason  string  `json:"reason,omitempty"`
+	Detail  string  `json:"detail,omitempty"`
+	Outcome Outcome `json:"outcome"`
+}
+
+// Attempt redoes one item. An error means that it could not be worked on at all
+// (the database, the disk); what the endpoint or the model does wrong is an
+// outcome. After the context is cancelled, what was sent is still booked and the
+// attempt closed. ErrExhausted of budget, or an *endpoint.Error that parks or
+// disables the endpoint, comes back beside the Attempt, so that the caller does
+// not go on to the next item.
+func (r *Runner) Attempt(ctx context.Context, it Item) (Attempt, error) {
+	now := r.Now()
+	id, path, err := r.Queue.begin(ctx, it, func(id int64) string { return filepath.Join(r.Dir, fmt.Sprintf("attempt-%d.jsonl", id)) }, r.Name, now)
+	if err != nil {
+		return Attempt{}, err
+	}
+	a := &attempt{Runner: r, item: it, out: Attempt{ID: id, QueueID: it.ID, Number: it.Attempts + 1, Path: it.Path, TracePath: path, Endpoint: r.Name, Model: r.Model, Started: now}}
+	stop := a.work(ctx)
+	a.out.Ended = r.Now()
+	next, until := a.next(stop)
+	if err := r.Queue.end(ctx, it, a.out, next, until, a.out.Ended); err != nil {
+		return a.out, err
+	}
+	return a.out, stop
+}
+
+// attempt is one attempt while it runs.
+type attempt struct {
+	*Runner
+	item Item
+	out  Attempt
+
+	file     *os.File
+	rec      *tools.Recorder
+	messages []endpoint.Message
+	offered  []endpoint.Tool
+	step     int
+	calls    int
+	idle     int
+	repeats  map[string]int
+	looked   bool // a reading tool has succeeded in this attempt
+	gaveUp   bool
+}
+
+// work runs the attempt from its first line to its verdict. The error it returns
+// stands for what stops the whole queue, not only this item.
+func (a *attempt) work(ctx context.Context) error {
+	if err := a.openTrace(); err != nil {
+		a.out.StopReason, a.out.Note = "no trace", err.Error()
+		return err
+	}
+	defer a.file.Close()
+	wall, cancel := context.WithTimeout(ctx, a.Limits.WallClock)
+	defer cancel()
+	a.prepare()
+	stop := a.loop(wall)
+	if a.out.StopReason == "" && wall.Err() != nil {
+		a.out.StopReason = "wall_clock"
+		if ctx.Err() != nil {
+			a.out.StopReason = "interrupted"
+		}
+	}
+	if err := a.rec.End(a.Now(), a.out.StopReason); err != nil {
+		return fmt.Errorf("record the re-run: %w", err)
+	}
+	if a.out.ModelCalls == 0 || a.out.StopReason == "interrupted" {
+		return stop // nothing came back that could be judged
+	}
+	return errors.Join(stop, a.judge(context.WithoutCancel(ctx)))
+}
+
+func (a *attempt) openTrace() error {
+	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
+		return fmt.Errorf("make folder for re-runs: %w", err)
+	}
+	f, err := os.OpenFile(a.out.TracePath, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("open trace of the re-run: %w", err)
+	}
+	a.file, a.rec = f, tools.NewRecorder(f)
+	err = a.rec.Start(tools.RunStart{
+		Time: a.out.Started, Run: fmt.Sprintf("rerun-%d of %s", a.out.ID, a.item.RunKey[:min(8, len(a.item.RunKey))]),
+		Agent: "nightaudit", Model: a.Model, Task: "re-run of a failed segment",
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("record the re-run: %w", err), f.Close())
+	}
+	return nil
+}
+
+// next says in which state the item is left.
+func (a *attempt) next(stop error) (state string, until time.Time) {
+	var failed *endpoint.Error
+	switch {
+	case a.out.Outcome == Repaired:
+		return "done", time.Time{}
+	case a.out.Outcome == GaveUp:
+		return "given_up", time.Time{}
+	case errors.Is(stop, budget.ErrExhausted), a.out.StopReason == "interrupted", a.out.ModelCalls == 0 && !errors.As(stop, &failed):
+		return "queued", time.Time{}
+	case errors.As(stop, &failed) && failed.Class == endpoint.ClassPark && a.out.Outcome == "":
+		return "parked", failed.Until
+	case a.item.Attempts+1 >= MaxAttempts && a.out.ModelCalls > 0:
+		if a.out.Note == "" {
+			a.out.Note = fmt.Sprintf("%d attempts did not repair it; it needs a person", MaxAttempts)
+		}
+		return "given_up", time.Time{}
+	default:
+		return "queued", time.Time{}
+	}
+}
+
+// prepare sets up the conversation and the tools that are offered: those that the
+// claims need, what only reads, and the way out.
+func (a *attempt) prepare() {
+	a.repeats = map[string]int{}
+	a.messages = []endpoint.Message{
+		{Role: endpoint.RoleSystem, Content: a.item.System},
+		{Role: endpoint.RoleUser, Content: a.item.User + a.limitsText()},
+	}
+	for _, d := range a.Tools.Definitions(a.offer()) {
+		a.offered = append(a.offered, endpoint.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+	}
+	if len(a.offered) > 0 {
+		a.offered = append(a.offered, endpoint.Tool{
+			Name: GiveUp, Description: "Say that this cannot be done, and why.",
+			Parameters: []byte(`{"type":"object","properties":{"reason":{"type":"string"}},"required":["reason"]}`),
+		})
+	}
+}
+
+// offer lists the declared tools that this item may call.
+func (a *attempt) offer() []string {
+	var out []string
+	for _, name := range a.Tools.Names() {
+		if a.Tools.Class(name) == tools.ClassRead || contains(a.item.Tools, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *attempt) limitsText() string {
+	return fmt.Sprintf("Limits: at most %d tool calls.\n", a.Limits.ToolCalls)
+}
+
+// loop asks the model and runs what it calls, until something ends it.
+func (a *attempt) loop(ctx context.Context) error {
+	retries := 0
+	for a.out.ModelCalls < a.Limits.ModelCalls {
+		if ctx.Err() != nil {
+			return nil
+		}
+		reply, err := a.ask(ctx)
+		var failed *endpoint.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &failed) && failed.Class == endpoint.ClassRetry && retries < 2 && wait(ctx, failed.Wait):
+			retries++
+			continue
+		default:
+			a.stopFor(err)
+			return err
+		}
+		if done, err := a.answer(ctx, reply); done || err != nil {
+			return err
+		}
+	}
+	a.out.StopReason = "model_calls"
+	return nil
+}
+
+// stopFor notes why an attempt ends with an error.
+func (a *attempt) stopFor(err error) {
+	var failed *endpoint.Error
+	switch {
+	case errors.Is(err, budget.ErrExhausted):
+		a.out.StopReason = "allowance"
+	case errors.As(err, &failed):
+		a.out.StopReason = "endpoint_" + string(failed.Class)
+	default:
+		a.out.StopReason = "error"
+	}
+	a.out.Note = err.Error()
+}
+
+// wait sleeps, but not beyond the attempt's own time. False: it is over.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// answer runs the calls of a reply. Done: the attempt is over.
+func (a *attempt) answer(ctx context.Context, reply endpoint.Reply) (done bool, err error) {
+	if reply.Text != "" {
+		if err := a.rec.Text(a.Now(), reply.Text); err != nil {
+			return true, fmt.Errorf("record the re-run: %w", err)
+		}
+	}
+	if len(reply.ToolCalls) == 0 {
+		return a.noCalls(reply), nil
+	}
+	a.idle = 0
+	a.messages = append(a.messages, endpoint.Message{Role: endpoint.RoleAssistant, Content: reply.Text, ToolCalls: reply.ToolCalls})
+	for _, call := range reply.ToolCalls {
+		text, err := a.call(ctx, call)
+		if err != nil {
+			return true, err
+		}
+		a.messages = append(a.messages, endpoint.Message{Role: endpoint.RoleTool, Content: text, ToolCallID: call.ID, Name: call.Name})
+	}
+	return a.gaveUp || a.out.StopReason != "", nil
+}
+
+// noCalls handles an answer without a call: the end, or a model that talks
+// instead of acting. It is told once; a call that is printed as text is none.
+func (a *attempt) noCalls(reply endpoint.Reply) bool {
+	if len(a.offered) == 0 {
+		a.out.Proposal = clip(reply.Text, maxResult)
+		a.out.StopReason = "proposal"
+		return true
+	}
+	if a.calls > 0 {
+		a.out.StopReason = "end_turn"
+		return true
+	}
+	if a.idle++; a.idle >= a.Limits.IdleTurns {
+		a.out.StopReason = "idle"
+		return true
+	}
+	a.messages = append(a.messages,
+		endpoint.Message{Role: endpoint.RoleAssistant, Content: reply.Text},
+		endpoint.Message{Role: endpoint.RoleUser, Content: "No tool was called, and text is no evidence. Call a tool, or " + GiveUp + "."})
+	return false
+}
