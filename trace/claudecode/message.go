@@ -187,7 +187,7 @@ func (s *session) user(rec *record) {
 		s.result(rec, block, twin)
 	}
 	if results == 0 {
-		s.compactSummary(rec)
+		t.prompt = s.compactSummary(rec) // what follows is said anew
 		text := textOf(content)
 		switch {
 		case s.notified(text, rec.Pos, content.Body()):
