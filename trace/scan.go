@@ -236,3 +236,52 @@ func (s *Scanner) Finish(run *Run) error {
 	}
 	return nil
 }
+
+// Document is a whole file that is one JSON text, over any number of lines.
+type Document struct {
+	Value
+	SHA256 [32]byte // of the file's bytes
+
+	bytes   []byte
+	seen    int64 // LineOf has counted up to here
+	seenEnd int   // lines before seen
+}
+
+// ReadDocument reads the whole source, at most MaxLine bytes, as one JSON text.
+// A source that is none, or is larger, gives a Document without a Value; an error
+// means that it could not be read.
+func ReadDocument(ctx context.Context, src Source) (*Document, error) {
+	d := &Document{}
+	if err := ctx.Err(); err != nil || src.Size > MaxLine {
+		return d, err
+	}
+	b := make([]byte, src.Size)
+	n, err := src.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", src.Name, err)
+	}
+	d.bytes = b[:n]
+	d.SHA256 = sha256.Sum256(d.bytes)
+	start := 0
+	if bytes.HasPrefix(d.bytes, []byte("\xef\xbb\xbf")) {
+		start = 3
+	}
+	v, err := ParseValue(d.bytes[start:])
+	if err != nil || uniqueNames(v) != nil {
+		return d, nil
+	}
+	v.offset += int64(start)
+	d.Value = v
+	return d, nil
+}
+
+// LineOf returns the line on which a value of the document begins. Asking in the
+// order of the text is cheap.
+func (d *Document) LineOf(v Value) int {
+	if v.offset < d.seen {
+		d.seen, d.seenEnd = 0, 0
+	}
+	d.seenEnd += bytes.Count(d.bytes[d.seen:v.offset], []byte{'\n'})
+	d.seen = v.offset
+	return 1 + d.seenEnd
+}

@@ -51,13 +51,10 @@ func (s Source) OpenSibling(name string) (Source, io.Closer, error) {
 }
 
 // Reader reads one format. A file may hold several runs; they are yielded in the
-// order in which they start. An error ends the sequence: it means that nothing
-// can be said about the file (unreadable, not this format), whereas a damaged
-// line costs that line and is kept in the Run.
+// order in which they start. An error ends the sequence: it means that the file
+// could not be read, whereas a damaged line costs that line and is kept in the
+// Run: a file of nothing but damaged lines is a Run without Records.
 type Reader func(ctx context.Context, src Source) iter.Seq2[*Run, error]
-
-// ErrNothingReadable is yielded when a file holds bytes but not one record.
-var ErrNothingReadable = errors.New("nothing readable")
 
 // Position is a place in a trace. Lines count from 1; the Offset is that of the
 // record's first byte and orders records that share a line.
@@ -68,6 +65,9 @@ type Position struct {
 
 // Before tells whether p was recorded before q.
 func (p Position) Before(q Position) bool { return p.Offset < q.Offset }
+
+// Set tells whether p is a place at all.
+func (p Position) Set() bool { return p.Line > 0 }
 
 // Body is the place of one JSON value in the Source: bytes, not decoded. The
 // zero Body stands for an absent value.

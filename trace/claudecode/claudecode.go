@@ -32,7 +32,6 @@ package claudecode
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -59,9 +58,6 @@ func readSession(ctx context.Context, src trace.Source) (*trace.Run, error) {
 	}
 	if err := sc.Finish(s.run); err != nil {
 		return nil, err
-	}
-	if src.Size > 0 && s.run.Records+s.run.Ignored == 0 {
-		return nil, fmt.Errorf("read %s: %w", src.Name, trace.ErrNothingReadable)
 	}
 	if err := s.finish(); err != nil {
 		return nil, err

@@ -1,0 +1,313 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
+	"nightaudit/trace"
+)
+
+// Check judges a run: the actions of the trace by their grounds, then the claims
+// that stand in the trace itself, then those given. The error is that of reading the trace again; a trace that was written over in
+// the meantime is no error but trace_gap.
+func Check(run *trace.Run, given []claims.Claim) (*Report, error) {
+	l := newLedger(run)
+	all, actions := l.statements()
+	all = append(all, given...)
+
+	rep := &Report{Run: run, NotChecked: sentences(run.Summary)}
+	rep.Claims = append(rep.Claims, actions...)
+	for _, c := range all {
+		rep.Claims = append(rep.Claims, l.judge(c))
+	}
+	rep.Secrets = l.secrets
+	rep.Segments = segments(l, rep.Claims)
+	rep.count()
+	return rep, l.err
+}
+
+func (r *Report) count() {
+	t := Totals{Statements: len(r.Claims) + len(r.NotChecked)}
+	for _, j := range r.Claims {
+		switch j.Verdict {
+		case Pass:
+			t.Pass++
+		case Unsupported:
+			t.Unsupported++
+		case Contradicted:
+			t.Contradicted++
+		}
+		if !j.OwnMeasure {
+			t.Checked++
+		}
+	}
+	r.Totals = t
+}
+
+// ledger is the run as the judge sees it: outcomes are worked out once a call,
+// when a requirement first asks.
+type ledger struct {
+	run      *trace.Run
+	outcomes []*outcome.Outcome
+	whole    bool
+	secrets  []SecretAt
+	err      error // the first error of reading the trace
+
+	// Of a merged record: where the re-run's calls begin, and what they observe.
+	from         int
+	observes     Observes
+	firstUnknown bool
+}
+
+func newLedger(run *trace.Run) *ledger {
+	l := &ledger{run: run, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole()}
+	parents := map[trace.ID]bool{}
+	for i := range run.Calls {
+		parents[run.Calls[i].Parent] = true
+	}
+	for i := range run.Calls {
+		c := &run.Calls[i]
+		if c.ID != "" && parents[c.ID] || c.Child.Present() || !outcome.Delegates(c.Tool) {
+			continue
+		}
+		if l.outcome(i).Ran() {
+			l.whole = false
+		}
+	}
+	return l
+}
+
+// outcome returns what became of call i.
+func (l *ledger) outcome(i int) outcome.Outcome {
+	if l.outcomes[i] == nil {
+		o, err := outcome.Of(l.run, &l.run.Calls[i])
+		if err != nil {
+			l.fail(err)
+			o = outcome.Outcome{Kind: outcome.Unknown, Evidence: outcome.None, Detail: err.Error()}
+		}
+		l.outcomes[i] = &o
+	}
+	return *l.outcomes[i]
+}
+
+// fail notes an error of reading the trace. Bytes that have changed since they
+// were scanned make the trace one with a gap.
+func (l *ledger) fail(err error) {
+	if isRewritten(err) {
+		l.whole = false
+		return
+	}
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *ledger) ref(i int) CallRef {
+	c := &l.run.Calls[i]
+	return CallRef{ID: c.ID, Line: c.Pos.Line, Tool: c.Tool, index: i}
+}
+
+func (l *ledger) refs(calls []int) []CallRef {
+	out := make([]CallRef, 0, len(calls))
+	for _, i := range calls {
+		out = append(out, l.ref(i))
+	}
+	return out
+}
+
+// group is the result of one requirement: usually one finding, for grounds
+// several of which any may do.
+type group struct {
+	verdict  Verdict
+	reason   Reason
+	findings []Finding
+}
+
+func single(f Finding) group { return group{f.Verdict, f.Reason, []Finding{f}} }
+
+// judge gives a claim its verdict.
+func (l *ledger) judge(c claims.Claim) Judged {
+	var groups []group
+	for i, tool := range c.MustShow {
+		groups = append(groups, single(l.mustShow(fmt.Sprintf("must_show[%d]", i), tool)))
+	}
+	for i, tool := range c.MustNotFail {
+		groups = append(groups, single(l.mustNotFail(fmt.Sprintf("must_not_fail[%d]", i), tool)))
+	}
+	if c.Grounds != nil {
+		groups = append(groups, l.grounds(*c.Grounds, nil, trace.Position{}))
+	}
+	if c.Envelope != nil {
+		groups = append(groups, l.envelope(c.Envelope))
+	}
+	if len(groups) == 0 {
+		groups = append(groups, single(Finding{
+			Verdict: Unsupported, Reason: NoRequirement,
+			Detail: "the claim names nothing that would show it",
+		}))
+	}
+	return l.sum(c, groups)
+}
+
+// sum makes a claim's verdict out of its requirements' results.
+func (l *ledger) sum(c claims.Claim, groups []group) Judged {
+	j := Judged{Claim: c, Verdict: Pass}
+	var evidence, recovered []int
+	for _, g := range groups {
+		if g.verdict.rank() > j.Verdict.rank() {
+			j.Verdict, j.Reason = g.verdict, g.reason
+		}
+		for _, f := range g.findings {
+			recovered = append(recovered, f.recovered...)
+			if f.Verdict == Pass {
+				for _, ref := range f.Calls {
+					evidence = append(evidence, ref.index)
+				}
+			}
+		}
+		j.Findings = append(j.Findings, g.findings...)
+	}
+	if j.Verdict != Pass {
+		return j
+	}
+	slices.Sort(evidence)
+	evidence = slices.Compact(evidence)
+	j.Evidence = l.refs(evidence)
+	j.Strength = "reported"
+	j.OwnMeasure = c.Source == claims.SourceTrace
+	for _, i := range recovered {
+		if len(evidence) > 0 && i < evidence[len(evidence)-1] {
+			j.Recovered = true
+		}
+	}
+	return j
+}
+
+// absent turns a finding that rests on absence into trace_gap where the trace is
+// not whole: what is missing may stand in the gap.
+func (l *ledger) absent(f Finding) Finding {
+	if l.whole {
+		return f
+	}
+	f.Verdict, f.Reason, f.rests = Unsupported, TraceGap, false
+	f.Detail = "the trace has a gap, so that what is not in it cannot be told"
+	return f
+}
+
+// mustShow judges seed 1's requirement: a call of this tool has succeeded.
+func (l *ledger) mustShow(name, tool string) Finding {
+	var failed []int
+	first := map[outcome.Kind]int{}
+	for i := l.from; i < len(l.run.Calls); i++ {
+		c := &l.run.Calls[i]
+		if c.Tool != tool || c.ResultOnly {
+			continue
+		}
+		o := l.outcome(i)
+		switch o.Kind {
+		case outcome.OK:
+			return Finding{Requirement: name, Verdict: Pass, Calls: l.refs([]int{i}), rests: true, recovered: append(failed, l.failedAfter(tool, i)...)}
+		case outcome.Error:
+			failed = append(failed, i)
+		}
+		if _, ok := first[o.Kind]; !ok {
+			first[o.Kind] = i
+		}
+	}
+	for _, k := range []struct {
+		kind   outcome.Kind
+		reason Reason
+		detail string
+	}{
+		{outcome.Error, CallFailed, "every call of %s that ended has failed"},
+		{outcome.Suspect, Suspect, "a call of %s points to a failure, and none is known to have succeeded"},
+		{outcome.Pending, Pending, "a call of %s was started, and no end of it is recorded"},
+		{outcome.Unknown, NoOutcome, "the trace does not record how a call of %s ended"},
+	} {
+		if i, ok := first[k.kind]; ok {
+			return Finding{Requirement: name, Verdict: Unsupported, Reason: k.reason, Calls: l.refs([]int{i}), Detail: fmt.Sprintf(k.detail, tool), rests: true}
+		}
+	}
+	for _, kind := range []outcome.Kind{outcome.Denied, outcome.Cancelled} {
+		if i, ok := first[kind]; ok {
+			return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NotRun, Calls: l.refs([]int{i}), Detail: fmt.Sprintf("%s was called but never ran (%s)", tool, kind)})
+		}
+	}
+	return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NoCall, Detail: fmt.Sprintf("no call of %s is recorded", tool)})
+}
+
+// failedAfter lists the failed calls of a tool behind call i: they matter for
+// what a later supporting call of the same claim recovered from.
+func (l *ledger) failedAfter(tool string, i int) []int {
+	var out []int
+	for k := i + 1; k < len(l.run.Calls); k++ {
+		if l.run.Calls[k].Tool == tool && !l.run.Calls[k].ResultOnly && l.outcome(k).Kind == outcome.Error {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// mustNotFail judges seed 1's requirement: no call of this tool has failed.
+func (l *ledger) mustNotFail(name, tool string) Finding {
+	var failed, before, unclear []int
+	for i := range l.run.Calls {
+		c := &l.run.Calls[i]
+		if c.Tool != tool || c.ResultOnly {
+			continue
+		}
+		switch l.outcome(i).Kind {
+		case outcome.Error:
+			if i < l.from {
+				before = append(before, i)
+			} else {
+				failed = append(failed, i)
+			}
+		case outcome.Suspect, outcome.Unknown:
+			if i >= l.from {
+				unclear = append(unclear, i)
+			}
+		}
+	}
+	var evidence []int
+	if len(before) > 0 || l.firstUnknown {
+		var why string
+		if evidence, why = l.superseded(tool); why != "" && len(failed) == 0 {
+			return Finding{Requirement: name, Verdict: Contradicted, Reason: Failed, Calls: l.refs(before), rests: true, Detail: why}
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		first := l.outcome(failed[0])
+		reason := Failed
+		if first.Evidence == outcome.ExitCode {
+			reason = ExitCode
+		}
+		return Finding{
+			Requirement: name, Verdict: Contradicted, Reason: reason, Calls: l.refs(failed), rests: true,
+			Detail: fmt.Sprintf("%s failed%s", tool, because(first)),
+		}
+	case len(unclear) > 0:
+		reason, detail := NoOutcome, "the trace does not record how a call of %s ended"
+		if l.outcome(unclear[0]).Kind == outcome.Suspect {
+			reason, detail = Suspect, "a call of %s points to a failure without proving it"
+		}
+		return Finding{Requirement: name, Verdict: Unsupported, Reason: reason, Calls: l.refs(unclear[:1]), rests: true, Detail: fmt.Sprintf(detail, tool)}
+	default:
+		return l.absent(Finding{Requirement: name, Verdict: Pass, Calls: l.refs(evidence), rests: len(evidence) > 0, recovered: before})
+	}
+}
+
+// because says what a failure rests on.
+func because(o outcome.Outcome) string {
+	switch {
+	case o.Evidence == outcome.ExitCode:
+		return fmt.Sprintf(" with exit code %d", o.ExitCode)
+	case o.Detail != "":
+		return ": " + o.Detail
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,101 @@
+// Package claims reads claims files, JSON or YAML 1.2, into Claims: statements of
+// an agent, each with the requirements that must be shown for it.
+//
+// The loader is strict, since a requirement that is silently dropped turns into a
+// PASS of something that nobody checked: an unknown key, an empty list, a wrong
+// type or a bad value is an Error with its place. What a requirement means for a
+// run is the audit's work.
+package claims
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"nightaudit/trace"
+)
+
+// Source says where a claim comes from.
+type Source string
+
+// The sources of claims.
+const (
+	SourceTrace       Source = "trace"       // stands in the trace: the agent's own
+	SourceFile        Source = "file"        // a claims file
+	SourceExpectation Source = "expectation" // a claims file that the configuration names for a path
+	SourceAction      Source = "action"      // an action of the trace, with grounds
+)
+
+// Claim is a statement and what must be shown for it. A Claim without any
+// requirement can be loaded; it is judged UNSUPPORTED.
+type Claim struct {
+	ID     string // as given, else c1, c2, … by position
+	Text   string // the statement, as the agent made it
+	Source Source
+	Line   int // in the claims file; 0 for a claim of the trace
+
+	MustShow    []string // tools of which a call must have succeeded
+	MustNotFail []string // tools of which no call may have failed
+	Grounds     *Grounds
+	Envelope    *Envelope
+
+	// Requirement is the claim's requirements as canonical JSON: what its key is
+	// made of, and what is shown to people.
+	Requirement json.RawMessage
+}
+
+// Empty tells whether the claim has no requirement at all.
+func (c *Claim) Empty() bool {
+	return len(c.MustShow) == 0 && len(c.MustNotFail) == 0 && c.Grounds == nil && c.Envelope == nil
+}
+
+// Grounds are comparisons with recorded results: all of them must hold, or any.
+type Grounds struct {
+	Any  bool
+	List []Ground
+}
+
+// Ground compares one field of one call's result with a value.
+type Ground struct {
+	From  trace.ID // the call's id
+	Field string   // no dot: one literal key; else a dotted path, integers index arrays
+	Op    Op
+	// Value is what the field is compared with, decoded with numbers as
+	// json.Number: any value for equals and not_equals, a bool for exists, a list
+	// for in. For between it is unused.
+	Value    any
+	Min, Max *json.Number // bounds of between, inclusive; at least one is given
+}
+
+// Op is the operator of a Ground.
+type Op string
+
+// The operators. Between stands for the keys min and max.
+const (
+	Equals    Op = "equals"
+	NotEquals Op = "not_equals"
+	Exists    Op = "exists"
+	In        Op = "in"
+	Between   Op = "between"
+)
+
+// Envelope asks for whole tool envelopes that follow a pinned schema.
+type Envelope struct {
+	Schemas []Schema // any listed hash is accepted; none: hashes are not compared
+	Cap     int      // more envelopes than this: the run was cut off; 0: no cap
+}
+
+// Schema is a pinned schema file.
+type Schema struct {
+	Name   string
+	SHA256 string // of the file's bytes, lower-case hex
+	// Tools are the compiled schemas by the tool that they name. A schema that
+	// names no tool is compared by its hash only.
+	Tools map[string]*jsonschema.Schema
+}
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}

@@ -1,0 +1,65 @@
+package outcome
+
+import "strings"
+
+// Class is what kind of work a tool does.
+type Class string
+
+// The classes that outcomes depend on.
+const (
+	ClassEdit   Class = "edit"
+	ClassRead   Class = "read"
+	ClassSearch Class = "search"
+	ClassShell  Class = "shell"
+	ClassTest   Class = "test"
+	ClassHTTP   Class = "http"
+	ClassAgent  Class = "agent"
+	ClassMCP    Class = "mcp"
+)
+
+// toolClasses lists the tools of known agents, in lower case.
+var toolClasses = map[string]Class{
+	"edit": ClassEdit, "multiedit": ClassEdit, "write": ClassEdit, "notebookedit": ClassEdit, "apply_patch": ClassEdit,
+	"edit_file": ClassEdit, "write_file": ClassEdit, "create_file": ClassEdit, "str_replace": ClassEdit, "replace": ClassEdit,
+	"str_replace_editor": ClassEdit, "str_replace_based_edit_tool": ClassEdit, "file_change": ClassEdit,
+	"read": ClassRead, "read_file": ClassRead, "view": ClassRead, "notebookread": ClassRead, "read_many_files": ClassRead,
+	"grep": ClassSearch, "glob": ClassSearch, "ls": ClassSearch, "list_directory": ClassSearch, "search_file_content": ClassSearch,
+	"bash": ClassShell, "shell": ClassShell, "exec": ClassShell, "execute": ClassShell, "exec_command": ClassShell,
+	"run_shell_command": ClassShell, "terminal": ClassShell, "execute_bash": ClassShell, "local_shell": ClassShell, "command_execution": ClassShell,
+	"run_tests": ClassTest, "runctest": ClassTest,
+	"webfetch": ClassHTTP, "web_fetch": ClassHTTP, "http.request": ClassHTTP, "http_request": ClassHTTP, "fetch": ClassHTTP,
+	"task": ClassAgent, "agent": ClassAgent, "delegate": ClassAgent, "spawn_subagent": ClassAgent, "spawn_agent": ClassAgent,
+}
+
+// Set is the classes of a call.
+type Set map[Class]bool
+
+// Classes returns the classes that a tool's name gives. Names of MCP tools
+// (mcp__server__tool) have the class mcp and that of the tool itself.
+func Classes(tool string) Set {
+	s := Set{}
+	name := strings.ToLower(tool)
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		s[ClassMCP] = true
+		if _, inner, ok := strings.Cut(rest, "__"); ok {
+			name = inner
+		}
+	}
+	if c, ok := toolClasses[name]; ok {
+		s[c] = true
+	}
+	return s
+}
+
+// any tells whether the set holds one of the classes.
+func (s Set) any(classes ...Class) bool {
+	for _, c := range classes {
+		if s[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// Delegates tells whether a tool hands work to another agent.
+func Delegates(tool string) bool { return Classes(tool)[ClassAgent] }

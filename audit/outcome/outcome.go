@@ -1,0 +1,113 @@
+// Package outcome says what a call's record means: whether the call succeeded,
+// failed, never ran, has not ended, or cannot be told. Everything that judges
+// calls stands on it.
+//
+// It reads a call's flags, exit code, status and, where those do not decide, its
+// result. The rules are tried in a fixed order and the first that fits wins. It
+// does not judge claims.
+package outcome
+
+import (
+	"strings"
+
+	"nightaudit/trace"
+)
+
+// Kind is what became of a call.
+type Kind string
+
+// The outcomes.
+const (
+	OK        Kind = "ok"
+	Error     Kind = "error"
+	Suspect   Kind = "suspect"   // something points to a failure, but does not prove it
+	Denied    Kind = "denied"    // refused before it ran
+	Cancelled Kind = "cancelled" // called off before it ran
+	Pending   Kind = "pending"   // started, no end recorded
+	Unknown   Kind = "unknown"   // the format records nothing that tells
+)
+
+// Evidence says what an Outcome rests on.
+type Evidence string
+
+// The kinds of evidence.
+const (
+	NoEnd    Evidence = "no end recorded"
+	Status   Evidence = "status"
+	ExitCode Evidence = "exit code"
+	Flag     Evidence = "flag"
+	HTTP     Evidence = "HTTP status"
+	Body     Evidence = "structured result"
+	Text     Evidence = "text of the result"
+	Recorded Evidence = "a result is recorded"
+	None     Evidence = "the format records no outcome"
+)
+
+// Outcome is what became of one call.
+type Outcome struct {
+	Kind     Kind
+	Evidence Evidence
+	ExitCode int32  // with Evidence ExitCode
+	Detail   string // the words that decided, shortened; "" where a flag did
+}
+
+// Ran tells whether the call did anything at all: everything but what was refused
+// or called off before it ran.
+func (o Outcome) Ran() bool { return o.Kind != Denied && o.Kind != Cancelled }
+
+// Of judges one call of a run. It reads the call's bodies only where the flags do
+// not decide; the error is that of reading them.
+func Of(run *trace.Run, c *trace.Call) (Outcome, error) {
+	classes := Classes(c.Tool)
+	if !c.ResultPos.Set() || pendingStatus[strings.ToLower(c.Status)] {
+		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: c.Status}, nil
+	}
+	r := &reading{run: run, call: c, classes: classes}
+	if o, done := r.notRun(); done || r.err != nil {
+		return o, r.err
+	}
+	if c.HasExit && c.ExitCode != 0 {
+		return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: c.ExitCode}, nil
+	}
+	code, hasCode := int32(0), c.HasExit
+	if !hasCode {
+		if code, hasCode = r.exitInResult(); hasCode && code != 0 {
+			return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: code}, r.err
+		}
+	}
+	if !hasCode {
+		if c.OK == trace.FlagFalse || c.IsError == trace.FlagTrue {
+			return Outcome{Kind: Error, Evidence: Flag, Detail: r.firstLine()}, r.err
+		}
+		if status, bad := r.httpFailure(); bad {
+			return Outcome{Kind: Error, Evidence: HTTP, Detail: status}, r.err
+		}
+	}
+	if why, soft := r.softFailure(); soft {
+		return Outcome{Kind: Error, Evidence: Body, Detail: why}, r.err
+	}
+	if hasCode {
+		return Outcome{Kind: OK, Evidence: ExitCode}, r.err
+	}
+	if o, done := r.byText(); done {
+		return o, r.err
+	}
+	return r.byFlag(), r.err
+}
+
+// byFlag decides what nothing speaks against.
+func (r *reading) byFlag() Outcome {
+	c := r.call
+	switch {
+	case strings.EqualFold(c.Status, "unknown"):
+		return Outcome{Kind: Unknown, Evidence: None}
+	case c.OK == trace.FlagTrue || c.IsError == trace.FlagFalse:
+		return Outcome{Kind: OK, Evidence: Flag}
+	case c.OK == trace.FlagInvalid || c.IsError == trace.FlagInvalid:
+		return Outcome{Kind: Suspect, Evidence: Flag, Detail: "a flag that is no boolean"}
+	case c.Error.Present():
+		return Outcome{Kind: Error, Evidence: Body, Detail: r.firstLine()}
+	default:
+		return Outcome{Kind: OK, Evidence: Recorded}
+	}
+}

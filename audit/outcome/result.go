@@ -1,0 +1,225 @@
+package outcome
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"nightaudit/trace"
+)
+
+var (
+	pendingStatus   = words("running", "in_progress", "pending", "background", "backgrounded", "timed_out", "timeout", "started")
+	deniedStatus    = words("denied", "rejected", "declined", "blocked")
+	cancelledStatus = words("cancelled", "canceled", "aborted")
+	failedStatus    = words("error", "failed", "failure", "denied")
+
+	deniedText = regexp.MustCompile(`(?i)user (rejected|denied|declined|doesn't want)|\b(is|are) not allowed\b|has not been granted|requires approval|blocked by (hook|policy)`)
+
+	cancelledStarts = []string{"Cancelled:", "Sibling tool call errored", "<tool_use_error>Sibling tool call errored", "[Request interrupted"}
+	wrapperFailures = []string{
+		"<tool_use_error>", "Error: Error calling tool", "Error executing tool", "MCP error",
+		"missing required parameter", "Unknown tool", "Tool not found", "API request failed",
+	}
+	errorLike = regexp.MustCompile(`(?i)^(error|failed|failure|fatal|exception|traceback|panic)\b`)
+)
+
+func words(list ...string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, w := range list {
+		m[w] = true
+	}
+	return m
+}
+
+// reading looks into one call's bodies, each at most once.
+type reading struct {
+	run     *trace.Run
+	call    *trace.Call
+	classes Set
+	loaded  bool
+	result  trace.Value
+	text    string
+	err     error
+}
+
+// load reads the result and its text.
+func (r *reading) load() {
+	if r.loaded {
+		return
+	}
+	r.loaded = true
+	if r.result, r.err = r.run.Value(r.call.Result); r.err != nil {
+		return
+	}
+	r.text, r.err = Output(r.run, r.call)
+}
+
+// notRun recognises calls that were refused or called off before they ran.
+func (r *reading) notRun() (Outcome, bool) {
+	status := strings.ToLower(r.call.Status)
+	switch {
+	case deniedStatus[status]:
+		return Outcome{Kind: Denied, Evidence: Status, Detail: r.call.Status}, true
+	case cancelledStatus[status]:
+		return Outcome{Kind: Cancelled, Evidence: Status, Detail: r.call.Status}, true
+	}
+	if r.call.OK == trace.FlagTrue || r.call.IsError == trace.FlagFalse || r.call.HasExit && r.call.ExitCode == 0 {
+		return Outcome{}, false
+	}
+	r.load()
+	for _, start := range cancelledStarts {
+		if strings.HasPrefix(r.text, start) {
+			return Outcome{Kind: Cancelled, Evidence: Text, Detail: r.firstLine()}, true
+		}
+	}
+	// Only of a call that is known not to have succeeded: an ok call may well
+	// print such words.
+	if r.call.OK == trace.FlagFalse || r.call.IsError == trace.FlagTrue {
+		if deniedText.MatchString(head(r.text)) {
+			return Outcome{Kind: Denied, Evidence: Text, Detail: r.firstLine()}, true
+		}
+	}
+	return Outcome{}, false
+}
+
+// exitInResult finds an exit code that stands in an object result.
+func (r *reading) exitInResult() (int32, bool) {
+	r.load()
+	for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode"} {
+		if code, ok := r.result.Get(key).Int(); ok {
+			return int32(code), true //nolint:gosec // exit codes are small; a wrapped one is still not 0 unless it was 0 modulo 2^32
+		}
+	}
+	return 0, false
+}
+
+// httpFailure finds an HTTP status of 400 and more.
+func (r *reading) httpFailure() (string, bool) {
+	r.load()
+	status := r.result.Get("status")
+	isHTTP := r.call.Envelope || r.classes[ClassHTTP] ||
+		r.result.Get("body").Kind() != trace.KindAbsent || r.result.Get("headers").Kind() != trace.KindAbsent
+	if nested := r.result.Path("response", "status"); nested.Kind() == trace.KindNumber {
+		status, isHTTP = nested, true
+	}
+	code, ok := status.Int()
+	if !ok || !isHTTP || code < 400 || code > 599 {
+		return "", false
+	}
+	return "HTTP status " + strconv.FormatInt(code, 10), true
+}
+
+// softFailure finds a structured body that says failure although no flag does.
+// What a read, a search or a shell returned is somebody's data, never a report.
+func (r *reading) softFailure() (string, bool) {
+	if r.classes.any(ClassRead, ClassSearch, ClassShell) {
+		return "", false
+	}
+	r.load()
+	structured, err := r.run.Value(r.call.Structured)
+	if err != nil {
+		r.err = err
+		return "", false
+	}
+	for _, body := range []trace.Value{r.result, structured, r.result.Get("structuredContent"), r.result.Get("body"), jsonBlock(r.result)} {
+		if why := saysFailure(body); why != "" {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// jsonBlock returns the object in a result that is exactly one text of JSON.
+func jsonBlock(result trace.Value) trace.Value {
+	text, ok := singleText(result)
+	if !ok {
+		return trace.Value{}
+	}
+	v, err := trace.ParseValue([]byte(text))
+	if err != nil {
+		return trace.Value{}
+	}
+	return v
+}
+
+// saysFailure returns the words of an object that report a failure.
+func saysFailure(body trace.Value) string {
+	if body.Kind() != trace.KindObject {
+		return ""
+	}
+	switch {
+	case body.Get("success").Flag() == trace.FlagFalse:
+		return "success is false"
+	case body.Get("ok").Flag() == trace.FlagFalse:
+		return "ok is false"
+	case body.Get("isError").Flag() == trace.FlagTrue:
+		return "isError is true"
+	case failedStatus[strings.ToLower(body.Get("status").Text())]:
+		return "status is " + body.Get("status").Text()
+	}
+	if e := body.Get("error"); nonEmpty(e) {
+		return "error: " + short(string(e.Raw()))
+	}
+	for _, list := range []string{"verify", "checks", "steps"} {
+		for step := range body.Get(list).Elements() {
+			for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode"} {
+				if code, ok := step.Get(key).Int(); ok && code != 0 {
+					return list + " holds a step that exited with " + strconv.FormatInt(code, 10)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func nonEmpty(v trace.Value) bool {
+	switch v.Kind() {
+	case trace.KindString, trace.KindArray, trace.KindObject:
+		return len(v.Raw()) > 2
+	case trace.KindBool:
+		return v.Flag() == trace.FlagTrue
+	default:
+		return false
+	}
+}
+
+// byText recognises failures by how the result's text begins.
+func (r *reading) byText() (Outcome, bool) {
+	r.load()
+	for _, start := range wrapperFailures {
+		if strings.HasPrefix(r.text, start) {
+			return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
+		}
+	}
+	if r.classes.any(ClassShell, ClassRead, ClassSearch, ClassAgent) || !errorLike.MatchString(r.text) {
+		return Outcome{}, false
+	}
+	return Outcome{Kind: Suspect, Evidence: Text, Detail: r.firstLine()}, true
+}
+
+// firstLine returns the first line of the result's text, shortened.
+func (r *reading) firstLine() string {
+	r.load()
+	line, _, _ := strings.Cut(strings.TrimSpace(r.text), "\n")
+	return short(line)
+}
+
+func short(s string) string {
+	const most = 160
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most]) + "…"
+}
+
+// head is as much of a text as a refusal is looked for in: refusals are short,
+// and a long output that quotes one is not one.
+func head(s string) string {
+	const most = 2000
+	if len(s) > most {
+		return s[:most]
+	}
+	return s
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nightaudit/audit"
+	"nightaudit/audit/claims"
+	"nightaudit/report"
+	"nightaudit/scheduler"
+	"nightaudit/trace"
+	"nightaudit/trace/detect"
+)
+
+// auditFlags are what audit and cut share.
+type auditFlags struct {
+	claims, schema, format string
+	json                   bool
+}
+
+func (f *auditFlags) add(cmd *cobra.Command, formats string) {
+	cmd.Flags().StringVar(&f.claims, "claims", "", "claims file, JSON or YAML (default: TRACE.claims.json or .yaml beside the trace)")
+	cmd.Flags().StringVar(&f.schema, "schema", "", "pinned tool schema that the trace's envelopes must follow")
+	cmd.Flags().StringVar(&f.format, "format", "text", "what to print: "+formats)
+	cmd.Flags().BoolVar(&f.json, "json", false, "short for --format json")
+}
+
+func (f *auditFlags) check(formats ...string) error {
+	if f.json {
+		f.format = "json"
+	}
+	for _, known := range formats {
+		if f.format == known {
+			return nil
+		}
+	}
+	return fmt.Errorf("--format %s is not known; it is one of %s", f.format, strings.Join(formats, ", "))
+}
+
+func auditCmd() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit TRACE…",
+		Short: "Audit traces now and print the verdicts",
+		Long: `audit holds the claims made about each trace against its tool calls and prints a
+verdict a claim. Claims come from --claims, from a claims file beside the trace,
+and from the trace itself.
+
+Exit status: 0 every claim passes, 1 a claim is contradicted, 2 none is but one is
+unsupported or nothing was checked, 3 the audit could not run.`,
+		Example: `  nightaudit audit run.jsonl --claims claims.json
+  nightaudit audit trace.jsonl --schema tools.schema.json --json`,
+		Args: needTraces,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check("text", "json", "follows-from"); err != nil {
+				return err
+			}
+			return withReports(cmd.Context(), args, f, func(reports []*audit.Report) error {
+				return printAudit(cmd.OutOrStdout(), f.format, reports)
+			})
+		},
+	}
+	f.add(cmd, "text, json or follows-from")
+	return cmd
+}
+
+func needTraces(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("no trace given; say which file to audit: nightaudit audit TRACE --claims CLAIMS")
+	}
+	return nil
+}
+
+// printAudit prints reports and turns the worst verdict into the exit code.
+func printAudit(w io.Writer, format string, reports []*audit.Report) error {
+	var err error
+	switch format {
+	case "json":
+		err = report.JSON(w, reports)
+	case "follows-from":
+		for _, r := range reports {
+			err = errors.Join(err, report.FollowsFrom(w, r))
+		}
+	default:
+		err = report.Text(w, reports)
+	}
+	if err != nil {
+		return fmt.Errorf("print the verdicts: %w", err)
+	}
+	worst := audit.Pass
+	for _, r := range reports {
+		if v := r.Worst(); v.Worse(worst) {
+			worst = v
+		}
+	}
+	switch worst {
+	case audit.Contradicted:
+		return exitError{exitContradicted}
+	case audit.Unsupported:
+		return exitError{exitUnsupported}
+	default:
+		return nil
+	}
+}
+
+// withReports audits the files and hands the reports to use while the traces are
+// still open, since a report reads bodies on demand.
+func withReports(ctx context.Context, files []string, f auditFlags, use func([]*audit.Report) error) error {
+	given, err := f.load()
+	if err != nil {
+		return err
+	}
+	var reports []*audit.Report
+	for _, file := range files {
+		src, closer, err := scheduler.OpenTrace("", file)
+		if err != nil {
+			return fmt.Errorf("open trace: %w", plainPath(err))
+		}
+		defer closer.Close()
+		more, err := auditFile(ctx, src, f, given)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, more...)
+	}
+	return use(reports)
+}
+
+// load reads the claims and the schema that the flags name.
+func (f *auditFlags) load() ([]claims.Claim, error) {
+	var given []claims.Claim
+	if f.claims != "" {
+		list, err := scheduler.LoadClaims(f.claims, claims.SourceFile)
+		if err != nil {
+			return nil, plainPath(err)
+		}
+		given = list
+	}
+	if f.schema != "" {
+		c, err := scheduler.SchemaClaim(f.schema)
+		if err != nil {
+			return nil, plainPath(err)
+		}
+		given = append(given, c)
+	}
+	return given, nil
+}
+
+// auditFile audits every run of one file.
+func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []claims.Claim) ([]*audit.Report, error) {
+	if f.claims == "" {
+		if beside := scheduler.ClaimsBeside(src.Name); beside != "" {
+			list, err := scheduler.LoadClaims(beside, claims.SourceFile)
+			if err != nil {
+				return nil, err
+			}
+			given = append(list, given...)
+		}
+	}
+	var reports []*audit.Report
+	for run, err := range detect.Read(ctx, src) {
+		if err != nil {
+			return nil, fmt.Errorf("read trace: %w", err)
+		}
+		if run.Records == 0 && run.Ignored == 0 && len(run.BadLines) > 0 && len(given) == 0 {
+			return nil, fmt.Errorf("%s holds nothing that can be read as a trace: line %d: %s", src.Name, run.BadLines[0].Line, run.BadLines[0].Reason)
+		}
+		rep, err := audit.Check(run, given)
+		if err != nil {
+			return nil, fmt.Errorf("audit %s: %w", src.Name, err)
+		}
+		reports = append(reports, rep)
+	}
+	return reports, nil
+}
+
+// plainPath says what is wrong with a path in plain words.
+func plainPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist", path.Path)
+	}
+	return err
+}
