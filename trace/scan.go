@@ -200,13 +200,12 @@ func (s *Scanner) fill() (bool, error) {
 		return false, nil
 	}
 	// The current line is used up when more is read, so the buffer can be reused:
-	// what is left of it moves to the front.
-	have := copy(s.buf, s.block)
+	// what is left of it moves to the front, of a larger buffer where it must be.
+	have := len(s.block)
 	if len(s.buf)-have < int(want) {
-		grown := make([]byte, max(2*len(s.buf), have+blockSize))
-		copy(grown, s.block)
-		s.buf = grown
+		s.buf = make([]byte, max(2*len(s.buf), have+blockSize))
 	}
+	copy(s.buf, s.block)
 	s.block = s.buf[:have]
 	s.block = s.block[:have+int(want)]
 	n, err := s.src.ReadAt(s.block[have:], s.read)

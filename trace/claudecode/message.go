@@ -12,6 +12,10 @@ import (
 // maxTask is how much of the first prompt is kept, in bytes.
 const maxTask = 4 << 10
 
+// maxSame is how many calls under one id are compared with a new one; only a
+// broken numbering gives more.
+const maxSame = 256
+
 // synthetic is the model name of messages that the program wrote itself.
 const synthetic = "<synthetic>"
 
@@ -122,7 +126,8 @@ func (s *session) call(rec *record, block trace.Value) {
 // calls from the start again and again, so the id alone does not make a copy: a
 // call that has ended may be followed by another under its id.
 func (s *session) copied(c *trace.Call, from origin) bool {
-	for _, i := range s.calls[c.ID] {
+	under := s.calls[c.ID]
+	for _, i := range under[max(0, len(under)-maxSame):] {
 		old := &s.run.Calls[i]
 		if old.Tool != c.Tool || old.Args.Length != c.Args.Length || old.Args.Sum != c.Args.Sum {
 			if old.ResultPos.Line > 0 {
@@ -187,7 +192,7 @@ func (s *session) user(rec *record) {
 		s.result(rec, block, twin)
 	}
 	if results == 0 {
-		s.compactSummary(rec)
+		t.prompt = s.compactSummary(rec) // what follows is said anew
 		text := textOf(content)
 		switch {
 		case s.notified(text, rec.Pos, content.Body()):

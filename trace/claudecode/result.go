@@ -43,6 +43,7 @@ func (s *session) result(rec *record, block, twin trace.Value) {
 	id := block.Get("tool_use_id").ID()
 	content := block.Get("content").Body()
 	under := s.calls[id]
+	under = under[max(0, len(under)-maxSame):]
 	for k := len(under) - 1; k >= 0; k-- {
 		if c := &s.run.Calls[under[k]]; c.ResultPos.Line == 0 {
 			s.end(under[k], rec, block, twin)

@@ -119,11 +119,16 @@ func (s *session) system(rec *record) bool {
 	return true
 }
 
-// compactSummary notes a summary of a compaction that has no boundary record.
-func (s *session) compactSummary(rec *record) {
-	if rec.is("isCompactSummary") && len(s.breaks) == 0 {
+// compactSummary tells whether a message is the summary of a compaction, and
+// notes the compaction where no boundary record did.
+func (s *session) compactSummary(rec *record) bool {
+	if !rec.is("isCompactSummary") {
+		return false
+	}
+	if len(s.breaks) == 0 {
 		s.breaks = append(s.breaks, breach{pos: rec.Pos, parent: rec.Get("parentUuid").Text(), started: s.began})
 	}
+	return true
 }
 
 // findGaps names what the file itself shows to be missing from it.

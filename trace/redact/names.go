@@ -11,7 +11,8 @@ import (
 var secretEnds = []string{
 	"authorization", "password", "passwd", "passphrase", "pwd", "secret", "token", "cookie", "credential", "credentials",
 	"apikey", "api_key", "accesskey", "access_key", "secretkey", "secret_key", "privatekey", "private_key", "auth_key",
-	"signing_key", "encryption_key", "account_key", "service_key", "master_key", "session_key", "db_pass",
+	"signing_key", "encryption_key", "account_key", "service_key", "master_key",
+	"db_pass", "smtp_pass", "mail_pass", "email_pass", "mysql_pass", "postgres_pass", "redis_pass", "ftp_pass", "user_pass", "admin_pass",
 }
 
 // joinedEnds also count at the end of a word that is not divided: authtoken,
@@ -23,7 +24,7 @@ var joinedEnds = []string{"password", "passwd", "passphrase", "apikey", "secretk
 var harmlessTokens = []string{
 	"page", "next", "continuation", "pad", "eos", "bos", "unk", "mask", "sep", "cls", "stop", "special", "per", "cancellation",
 	"first", "last", "max", "min", "num", "input", "output", "prompt", "completion", "total", "cached", "reasoning", "thinking",
-	"syntax", "unexpected", "per_output", "per_input",
+	"syntax", "unexpected", "progress", "cursor", "sync", "resume", "per_output", "per_input",
 }
 
 // maxName is the longest name that is looked at, in bytes.
@@ -57,7 +58,7 @@ func SecretName(name string) bool {
 			return true
 		}
 	}
-	return strings.HasSuffix(folded, "_pass")
+	return false
 }
 
 // endsLikeSecret is a cheap test that almost every word fails.

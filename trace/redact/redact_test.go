@@ -186,7 +186,7 @@ func TestIsMark(t *testing.T) {
 // behind every name.
 func TestText_ManyNames(t *testing.T) {
 	for _, part := range []string{"token:", "cookie:", `password:"`, "://", "a://b:", "Bearer ", "eyJabcdefgh.", "-----BEGIN PRIVATE KEY-----", "--password ", `secret=\\`} {
-		text := strings.Repeat(part, 20000)
+		text := strings.Repeat(part, 5000)
 		once := Text(text)
 		if twice := Text(once); twice != once {
 			t.Errorf("%q many times is not stable", part)
