@@ -127,8 +127,10 @@ func (a *attempt) work(ctx context.Context) error {
 	defer a.file.Close()
 	wall, cancel := context.WithTimeout(ctx, a.Limits.WallClock)
 	defer cancel()
-	a.prepare()
-	stop := a.loop(wall)
+	stop := a.prepare()
+	if stop == nil {
+		stop = a.loop(wall)
+	}
 	if a.out.StopReason == "" && wall.Err() != nil {
 		a.out.StopReason = "wall_clock"
 		if ctx.Err() != nil {
@@ -187,13 +189,17 @@ func (a *attempt) next(stop error) (state string, until time.Time) {
 
 // prepare sets up the conversation and the tools that are offered: those that the
 // claims need, what only reads, and the way out.
-func (a *attempt) prepare() {
+func (a *attempt) prepare() error {
 	a.repeats = map[string]int{}
 	a.messages = []endpoint.Message{
 		{Role: endpoint.RoleSystem, Content: a.item.System},
 		{Role: endpoint.RoleUser, Content: a.item.User + a.limitsText()},
 	}
-	for _, d := range a.Tools.Definitions(a.offer()) {
+	definitions, err := a.Tools.Definitions(a.offer())
+	if err != nil {
+		return fmt.Errorf("offer tools: %w", err)
+	}
+	for _, d := range definitions {
 		a.offered = append(a.offered, endpoint.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 	}
 	if len(a.offered) > 0 {
@@ -202,11 +208,12 @@ func (a *attempt) prepare() {
 			Parameters: []byte(`{"type":"object","properties":{"reason":{"type":"string"}},"required":["reason"]}`),
 		})
 	}
+	return nil
 }
 
 // offer lists the declared tools that this item may call.
 func (a *attempt) offer() []string {
-	var out []string
+	out := []string{}
 	for _, name := range a.Tools.Names() {
 		if a.Tools.Class(name) == tools.ClassRead || contains(a.item.Tools, name) {
 			out = append(out, name)

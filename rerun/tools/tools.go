@@ -202,6 +202,9 @@ func (s *Set) Definitions(names []string) ([]Definition, error) {
 	return defs, nil
 }
 
+// Names lists the tools that may run, in the order in which they were declared.
+func (s *Set) Names() []string { return slices.Clone(s.names) }
+
 // Class is the tool's class; ClassForbidden where it is not declared.
 func (s *Set) Class(name string) Class {
 	if t := s.tools[name]; t != nil {

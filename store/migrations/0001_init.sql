@@ -122,6 +122,8 @@ CREATE TABLE rerun_attempts (
   endpoint    TEXT    DEFAULT '',
   stop_reason TEXT    DEFAULT '',
   tokens      INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+  verdicts    TEXT    CHECK (json_valid(verdicts)), -- merged, by claim
+  proposal    TEXT    DEFAULT '', -- what a model without tools suggested
   UNIQUE (queue_id, number),
   CHECK ((state = 'open') = (ended_ms IS NULL)),
   CHECK ((state = 'done') = (outcome IS NOT NULL))
