@@ -227,15 +227,15 @@ func (p *Pass) seen(ctx context.Context, src Source) (map[string]store.FileState
 	return out, nil
 }
 
-// quarantined returns the keys of the files that are left alone.
-func (p *Pass) quarantined(ctx context.Context) (map[string]bool, error) {
+// quarantined returns, for the files that are left alone, when each last failed.
+func (p *Pass) quarantined(ctx context.Context) (map[string]time.Time, error) {
 	list, err := p.Store.Quarantined(ctx)
 	if err != nil {
 		return nil, p.Store.Explain(err)
 	}
-	out := map[string]bool{}
+	out := map[string]time.Time{}
 	for _, f := range list {
-		out[File{Source: f.Source, Path: f.Path}.key()] = true
+		out[File{Source: f.Source, Path: f.Path}.key()] = f.Last
 	}
 	return out, nil
 }
