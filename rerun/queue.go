@@ -52,8 +52,8 @@ func Enqueue(ctx context.Context, tx *sql.Tx, it Item, now time.Time) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued',
 		   (SELECT coalesce(max(attempts), 0) FROM rerun_queue WHERE claim_keys = ?), ?, ?)
 		ON CONFLICT (segment_key) DO NOTHING`,
-		it.Key, keys, it.RunKey, it.TraceHash, it.Source, it.Path, claims, segment, it.User,
-		it.Worst, priority, it.Estimate, keys, now.UnixMilli(), now.UnixMilli())
+		it.Key, string(keys), it.RunKey, it.TraceHash, it.Source, it.Path, string(claims), string(segment), it.User,
+		it.Worst, priority, it.Estimate, string(keys), now.UnixMilli(), now.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("queue segment: %w", err)
 	}
@@ -212,7 +212,7 @@ func (q *Queue) end(ctx context.Context, it Item, a Attempt, next string, parked
 	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE rerun_attempts SET state = ?, outcome = ?, ended_ms = ?, model = ?, stop_reason = ?, tokens = ?, verdicts = ?, proposal = ? WHERE id = ?`,
-		state, outcome, now.UnixMilli(), a.Model, a.StopReason, a.Tokens, verdicts, a.Proposal, a.ID); err != nil {
+		state, outcome, now.UnixMilli(), a.Model, a.StopReason, a.Tokens, string(verdicts), a.Proposal, a.ID); err != nil {
 		return fmt.Errorf("end attempt: %w", err)
 	}
 	until := sql.NullInt64{Int64: parked.UnixMilli(), Valid: next == "parked"}

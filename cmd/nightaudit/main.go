@@ -93,7 +93,12 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 	}
 	root.SetVersionTemplate("nightaudit {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(auditCmd(), cutCmd())
+	var config string
+	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: the first of $NIGHTAUDIT_CONFIG, ~/.config/nightaudit/nightaudit.yaml, /etc/nightaudit/nightaudit.yaml)")
+	root.AddCommand(
+		auditCmd(), cutCmd(), runCmd(&config), budgetCmd(&config), reportCmd(&config), verifyCmd(&config), configCmd(&config),
+		demoCmd(), demoToolCmd(),
+	)
 	return root
 }
 
