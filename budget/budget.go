@@ -167,9 +167,15 @@ const writeTimeout = 30 * time.Second
 // write runs fn in one transaction that a cancelled ctx no longer cuts off: what
 // was spent must be booked even while the program is being stopped.
 func (a *Account) write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx = context.WithoutCancel(ctx)
+	wait, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	tx, err := a.db.BeginTx(ctx, nil)
+	conn, err := a.db.Conn(wait)
+	if err != nil {
+		return fmt.Errorf("wait for the writing connection: %w", err)
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -139,14 +139,24 @@ func toClaimJSON(j audit.Judged) claimJSON {
 		ID: j.Claim.ID, Claim: trace.Redact(j.Claim.Text), Source: string(j.Claim.Source), Verdict: string(j.Verdict), Reason: orNull(string(j.Reason)),
 		Strength: orNull(j.Strength), Recovered: j.Recovered, OwnMeasure: j.OwnMeasure, Evidence: calls(j.Evidence), Findings: []findingJSON{},
 	}
+	c.Findings = append(c.Findings, findings(j)...)
+	return c
+}
+
+func findings(j audit.Judged) []findingJSON {
+	var out []findingJSON
 	for _, f := range j.Findings {
-		c.Findings = append(c.Findings, findingJSON{
+		out = append(out, findingJSON{
 			Requirement: f.Requirement, Verdict: string(f.Verdict), Reason: orNull(string(f.Reason)), Calls: calls(f.Calls),
 			Expected: redacted(f.Expected), Observed: redacted(f.Observed), Detail: trace.Redact(f.Detail),
 		})
 	}
-	return c
+	return out
 }
+
+// FindingsJSON writes a claim's findings in the form of the JSON document, as
+// they are stored.
+func FindingsJSON(j audit.Judged) (json.RawMessage, error) { return json.Marshal(findings(j)) }
 
 func redacted(raw json.RawMessage) json.RawMessage {
 	if raw == nil {

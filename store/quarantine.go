@@ -41,12 +41,19 @@ func (s *Store) Fail(ctx context.Context, source, path, reason string) (count in
 
 // Quarantined returns the traces that failed QuarantineAfter times or more.
 func (s *Store) Quarantined(ctx context.Context) ([]Failure, error) {
+	return s.failures(ctx, QuarantineAfter)
+}
+
+// Failures returns every trace that has failed since it was last audited.
+func (s *Store) Failures(ctx context.Context) ([]Failure, error) { return s.failures(ctx, 1) }
+
+func (s *Store) failures(ctx context.Context, least int) ([]Failure, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `
 		SELECT source, path, failures, reason, first_ms, last_ms
 		FROM scheduler_quarantine
 		WHERE failures >= ?
-		ORDER BY source, path`, QuarantineAfter)
-	return collect(s, "list quarantined traces", rows, err, func(scan func(...any) error) (Failure, error) {
+		ORDER BY source, path`, least)
+	return collect(s, "list failing traces", rows, err, func(scan func(...any) error) (Failure, error) {
 		var f Failure
 		var first, last sql.NullInt64
 		err := scan(&f.Source, &f.Path, &f.Count, &f.Reason, &first, &last)

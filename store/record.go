@@ -59,7 +59,8 @@ type Excerpt struct {
 
 // RecordAudit stores an audit in one transaction, and clears the failures of its
 // file. queue, which may be nil, runs in the same transaction: what it queues is
-// kept if and only if the verdicts are. A claim that was judged on the same trace
+// kept if and only if the verdicts are; it must write through tx alone, since the
+// one writing connection is taken. A claim that was judged on the same trace
 // before is left as it stands, so that an audit cut off by a kill can be repeated.
 func (s *Store) RecordAudit(ctx context.Context, a AuditRecord, queue func(tx *sql.Tx) error) error {
 	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

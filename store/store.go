@@ -64,11 +64,13 @@ func (s *Store) Explain(err error) error { return sqlite.Explain(s.DB.Path, err)
 // write runs fn in one transaction. It is not cut off by ctx once it runs: an
 // interrupted commit leaves nobody knowing whether the record was kept.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	conn, err := s.DB.Write.Conn(ctx)
+	if err != nil {
+		return s.Explain(fmt.Errorf("wait for the writing connection: %w", err))
 	}
+	defer conn.Close()
 	ctx = context.WithoutCancel(ctx)
-	tx, err := s.DB.Write.BeginTx(ctx, nil)
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return s.Explain(fmt.Errorf("begin: %w", err))
 	}

@@ -17,11 +17,13 @@ const loadingWait = 30 * time.Second
 var (
 	tooLarge   = regexp.MustCompile(`request too large|reduce your message size|payload too large`)
 	throttled  = regexp.MustCompile(`rate.?limit|too many requests|too many tokens, please wait|throttl`)
-	overflow   = regexp.MustCompile(`context.?(length|window|size)|maximum context|exceed_context_size|prompt is too long|input is too long|input token count|too many (input )?tokens|exceeds the (maximum|available|model)|maximum number of tokens|no user query found|上下文|超出最大长度`)
+	overflow   = regexp.MustCompile(`context.?(length|window|size)|maximum context|exceed_context_size|prompt is too long|input is too long|input token count|too many (input )?tokens|exceeds the (maximum|available|model)|maximum number of tokens|上下文|超出最大长度`)
+	noQuery    = regexp.MustCompile(`no user query found`)
 	order      = regexp.MustCompile(`roles must alternate|jinja|unexpected role|message.?order|must be followed by tool|thought_signature|function response parts|tool_use.{0,20} without|number of function calls|tool_call_id|expected last role|after role`)
 	modelGone  = regexp.MustCompile(`model.{0,80}(not.?found|does not exist|decommissioned|deprecated|no longer|not supported|unknown)|(unknown|invalid|no such) model|model_not_found`)
 	noTools    = regexp.MustCompile(`support tool use|does not support tools|enable-auto-tool-choice`)
 	dataPolicy = regexp.MustCompile(`data policy|privacy`)
+	fieldNames = regexp.MustCompile(`extra inputs|unsupported (parameter|property|field)|is unsupported|unknown (name|field|parameter)|unrecognized (request )?(argument|field|parameter)|unexpected keyword`)
 	daily      = regexp.MustCompile(`per.?day|daily|\btpd\b|\brpd\b|\b3036\b|insufficient_quota|per.?month|monthly`)
 	perMinute  = regexp.MustCompile(`per.?minute|per.?second|\btpm\b|\brpm\b`)
 	quota      = regexp.MustCompile(`quota`)
@@ -68,6 +70,8 @@ func byWords(status int, text string) (ruling, bool) {
 		return ruling{class: ClassShrink, kind: "overflow"}, true
 	case status == http.StatusUnauthorized || status == http.StatusPaymentRequired || status == http.StatusTooManyRequests:
 		return ruling{}, false
+	case noQuery.MatchString(text):
+		return ruling{class: ClassShrink, kind: "prompt_truncated"}, true
 	case overflow.MatchString(text) && !throttled.MatchString(text):
 		return ruling{class: ClassShrink, kind: "overflow"}, true
 	case burnt.MatchString(text):
@@ -91,6 +95,9 @@ func byStatus(status int, f fault, text string, told time.Duration, now time.Tim
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return ruling{class: ClassDisable, kind: goneKind(f, text)}
 	case status == http.StatusBadRequest || status == http.StatusUnprocessableEntity:
+		if fieldNames.MatchString(text) {
+			return ruling{class: ClassRepair, kind: "unknown_field"}
+		}
 		if modelGone.MatchString(text) || noTools.MatchString(text) {
 			return ruling{class: ClassDisable, kind: goneKind(f, text)}
 		}

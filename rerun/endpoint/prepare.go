@@ -251,7 +251,8 @@ func decode(raw []byte, v any) error {
 	return d.Decode(v)
 }
 
-// object is v as an object; an empty one where it is something else.
+// object is v as an object; nil, which can be read but not written to, where it is
+// something else.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

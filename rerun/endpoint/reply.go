@@ -90,7 +90,9 @@ func (x *exchange) hidden(f fault, raw []byte) *Error {
 			billed = billingOf(f.code, f.text())
 		}
 	}
-	e := x.client.fail(classify(status, f, x.header, x.client.opts.Now()), status, billed, f.shown(), nil)
+	r := classify(status, f, x.header, x.client.opts.Now())
+	r.kind = "hidden_error"
+	e := x.client.fail(r, status, billed, f.shown(), nil)
 	x.addUsage(e, raw)
 	return e
 }

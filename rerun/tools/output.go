@@ -13,7 +13,7 @@ type capped struct {
 	mu    sync.Mutex
 	max   int
 	head  []byte // the first max bytes
-	tail  []byte // the last max/4 bytes or somewhat more of what follows
+	tail  []byte // at least the last max bytes of what follows, where there are as many
 	total int64
 }
 

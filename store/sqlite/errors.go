@@ -86,8 +86,8 @@ func isBusy(err error) bool {
 	return c == codes.SQLITE_BUSY || c == codes.SQLITE_LOCKED
 }
 
-// missing explains why a file could not be found or made.
-func missing(path string, err error) error {
+// unreachable explains why a file could not be found or made.
+func unreachable(path string, err error) error {
 	kind := ErrOpen
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -98,9 +98,7 @@ func missing(path string, err error) error {
 		kind = ErrFull
 	case errors.Is(err, fs.ErrPermission):
 		kind = ErrDenied
-	case errors.Is(err, fs.ErrNotExist) && dirExists(path):
-		kind = ErrMissing
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !dirExists(path):
 		kind = ErrNoDirectory
 	}
 	return &FileError{Path: path, Kind: kind, Err: err}

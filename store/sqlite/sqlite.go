@@ -132,18 +132,20 @@ func prepare(path string, readOnly bool) error {
 		return &FileError{Path: path, Kind: ErrNotDatabase, Err: errors.New("it is a directory")}
 	case err == nil:
 		return nil
+	case readOnly && errors.Is(err, fs.ErrNotExist) && dirExists(path):
+		return &FileError{Path: path, Kind: ErrMissing, Err: err}
 	case readOnly || !errors.Is(err, fs.ErrNotExist):
-		return missing(path, err)
+		return unreachable(path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return missing(path, err)
+		return unreachable(path, err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
-		return missing(path, err)
+		return unreachable(path, err)
 	}
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("create database %s: %w", path, err)

@@ -1,0 +1,241 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"nightaudit/audit/claims"
+	"nightaudit/store"
+	"nightaudit/trace"
+	"nightaudit/trace/claudecode"
+	"nightaudit/trace/detect"
+)
+
+// Source is a configured place where traces lie.
+type Source struct {
+	Name string
+	// Patterns are absolute paths with doublestar wildcards.
+	Patterns []string
+	Format   string // a reader's name, "" or auto: by content
+	Expect   []Expect
+}
+
+// Expect names the claims file for the traces whose path matches a pattern.
+type Expect struct {
+	Path   string // doublestar; a relative one matches the end of a path
+	Claims string // path of a claims file
+}
+
+// File is a trace file as it was found.
+type File struct {
+	Source  string
+	Path    string
+	Size    int64
+	ModTime time.Time
+	Inode   uint64
+}
+
+func (f File) key() string { return f.Source + "\x00" + f.Path }
+
+// same tells whether the file is still what was audited, by what the file system
+// says of it.
+func (f File) same(s store.FileState) bool {
+	return f.Size == s.Size && f.ModTime.Equal(s.ModTime) && f.Inode == s.Inode
+}
+
+func (f File) state(source string, now time.Time) store.FileState {
+	return store.FileState{
+		Path: f.Path, Source: source, Size: f.Size, ModTime: f.ModTime, Inode: f.Inode,
+		AuditedAt: now, Status: store.StatusAudited,
+	}
+}
+
+// Find walks the patterns and yields the regular files that match, each once, in
+// the order of their paths. Links are not followed. Claims files are no traces.
+func (s Source) Find(ctx context.Context) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		found := map[string]File{}
+		for _, pattern := range s.Patterns {
+			if err := s.walk(ctx, pattern, found); err != nil && !yield(File{}, err) {
+				return
+			}
+		}
+		paths := make([]string, 0, len(found))
+		for p := range found {
+			paths = append(paths, p)
+		}
+		slices.Sort(paths)
+		for _, p := range paths {
+			if !yield(found[p], nil) {
+				return
+			}
+		}
+	}
+}
+
+// walk adds the files of one pattern. What cannot be read below it is passed over.
+func (s Source) walk(ctx context.Context, pattern string, found map[string]File) error {
+	base, rest := doublestar.SplitPattern(filepath.ToSlash(pattern))
+	if _, err := os.Stat(base); err != nil {
+		return fmt.Errorf("source %s: %w", s.Name, err)
+	}
+	return doublestar.GlobWalk(os.DirFS(base), rest, func(path string, d fs.DirEntry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !d.Type().IsRegular() || isClaimsFile(path) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // gone since it was listed
+		}
+		full := filepath.Join(base, filepath.FromSlash(path))
+		f := File{Source: s.Name, Path: full, Size: info.Size(), ModTime: info.ModTime()}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			f.Inode = st.Ino
+		}
+		found[full] = f
+		return nil
+	}, doublestar.WithNoFollow(), doublestar.WithFilesOnly())
+}
+
+func isClaimsFile(path string) bool {
+	for _, ext := range []string{".claims.json", ".claims.yaml", ".claims.yml"} {
+		if strings.HasSuffix(path, ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// root returns the folder that siblings of a trace must lie in: that of the
+// pattern's fixed part.
+func (s Source) root(file string) string {
+	for _, pattern := range s.Patterns {
+		base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
+		if rel, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(rel) {
+			return base
+		}
+	}
+	return ""
+}
+
+func (s Source) reader() trace.Reader {
+	if read, ok := detect.Named(s.Format); ok {
+		return read
+	}
+	return detect.Read
+}
+
+// claims loads the claims that are made about a trace from outside: the file
+// beside it, and what the source expects of its path.
+func (s Source) claims(file string) ([]claims.Claim, error) {
+	var out []claims.Claim
+	if beside := ClaimsBeside(file); beside != "" {
+		list, err := LoadClaims(beside, claims.SourceFile)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	for _, e := range s.Expect {
+		ok, err := matches(e.Path, file)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		list, err := LoadClaims(e.Claims, claims.SourceExpectation)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+func matches(pattern, file string) (bool, error) {
+	if !filepath.IsAbs(pattern) {
+		pattern = "/**/" + pattern
+	}
+	ok, err := doublestar.Match(filepath.ToSlash(pattern), filepath.ToSlash(file))
+	if err != nil {
+		return false, fmt.Errorf("expect: path %q: %w", pattern, err)
+	}
+	return ok, nil
+}
+
+// prefixChanged tells whether a file that was audited before no longer begins
+// with what was audited: it was written over, not appended to.
+func prefixChanged(ctx context.Context, src trace.Source, before store.FileState) (bool, error) {
+	if before.SHA256 == "" {
+		return false, nil
+	}
+	if src.Size < before.Size {
+		return true, nil
+	}
+	h := sha256.New()
+	buf := make([]byte, 256<<10)
+	r := io.NewSectionReader(src, 0, before.Size)
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n, err := r.Read(buf)
+		h.Write(buf[:n])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", src.Name, err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)) != before.SHA256, nil
+}
+
+// isChild tells whether a file holds the calls of a sub-agent only: it belongs to
+// its parent's run and is no run of its own.
+func isChild(run *trace.Run) bool {
+	return run.Format == claudecode.Format && strings.HasPrefix(filepath.Base(run.Source), "agent-")
+}
+
+// seen returns what the store knows of a source's files, by path.
+func (p *Pass) seen(ctx context.Context, src Source) (map[string]store.FileState, error) {
+	files, err := p.Store.Files(ctx, src.Name)
+	if err != nil {
+		return nil, p.Store.Explain(err)
+	}
+	out := make(map[string]store.FileState, len(files))
+	for _, f := range files {
+		out[f.Path] = f
+	}
+	return out, nil
+}
+
+// quarantined returns, for the files that are left alone, when each last failed.
+func (p *Pass) quarantined(ctx context.Context) (map[string]time.Time, error) {
+	list, err := p.Store.Quarantined(ctx)
+	if err != nil {
+		return nil, p.Store.Explain(err)
+	}
+	out := map[string]time.Time{}
+	for _, f := range list {
+		out[File{Source: f.Source, Path: f.Path}.key()] = f.Last
+	}
+	return out, nil
+}
