@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"nightaudit/rerun"
 	"nightaudit/scheduler"
 	"nightaudit/store"
-	"nightaudit/store/sqlite"
 )
 
 // viewed is the state directory opened for looking only, beside a daemon.
@@ -29,10 +29,10 @@ type viewed struct {
 // view opens the database read-only and hands it to use.
 func view(ctx context.Context, cfg configs.Config, use func(viewed) error) error {
 	path := filepath.Join(cfg.StateDir, databaseName)
-	st, err := store.Open(ctx, path, store.Options{ReadOnly: true})
-	if errors.Is(err, sqlite.ErrMissing) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return hintError{fmt.Errorf("nothing is recorded yet: %s does not exist", path), "nightaudit run --once makes a first pass"}
 	}
+	st, err := store.Open(ctx, path, store.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func verifyCmd(config *string) *cobra.Command {
 }
 
 func configCmd(config *string) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check or show the configuration", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "config", Short: "Check or show the configuration", Args: cobra.NoArgs, RunE: showHelp}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "check", Short: "Read the configuration and say what is wrong with it, or the next five runs", Args: cobra.NoArgs,

@@ -90,6 +90,7 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 		SilenceErrors: true,
 		Version:       version(),
 		Args:          cobra.NoArgs,
+		RunE:          showHelp,
 	}
 	root.SetVersionTemplate("nightaudit {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -101,6 +102,10 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 	)
 	return root
 }
+
+// showHelp is what a command does that only has subcommands. It makes cobra refuse
+// an unknown one instead of taking it for a wish for help.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // linkedVersion is set by the linker in a release.
 var linkedVersion string

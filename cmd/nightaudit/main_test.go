@@ -48,9 +48,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"make":  makeFile,
-			"age":   age,
+			"exits":  exits,
+			"make":   makeFile,
+			"age":    age,
+			"expand": expand,
 		},
 	})
 }
@@ -70,6 +71,15 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// expand FILE… OUT: joins files into OUT, with the script's variables filled in.
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	var b strings.Builder
+	for _, a := range args[:len(args)-1] {
+		b.WriteString(os.Expand(ts.ReadFile(a), ts.Getenv))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[len(args)-1]), []byte(b.String()), 0o600))
 }
 
 // age FILE…: dates files back, so that they count as settled.

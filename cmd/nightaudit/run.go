@@ -35,6 +35,9 @@ Exit status: 0 it did its work, whatever was found; 3 it could not.`,
 			if err != nil {
 				return err
 			}
+			if len(cfg.Sources) == 0 {
+				return hintError{errors.New("no sources are configured, so there is nothing to audit"), "name your agents' folders below sources: in the configuration"}
+			}
 			format := "text"
 			if asJSON {
 				format = "json"
@@ -45,9 +48,6 @@ Exit status: 0 it did its work, whatever was found; 3 it could not.`,
 				return err
 			}
 			defer n.close()
-			if len(cfg.Sources) == 0 {
-				return hintError{errors.New("no sources are configured, so there is nothing to audit"), "name your agents' folders below sources: in the configuration"}
-			}
 			if once || dryRun {
 				return n.once(cmd.Context(), cmd.OutOrStdout(), format)
 			}
