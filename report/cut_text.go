@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nightaudit/audit"
+	"nightaudit/rerun"
 	"nightaudit/trace"
 )
 
@@ -47,6 +48,37 @@ func cutRun(b *strings.Builder, r *audit.Report) {
 			fmt.Fprintf(b, "  audit again %s: %s\n", r.Claims[d].Claim.ID, Safe(r.Claims[d].Claim.Text))
 		}
 	}
+}
+
+// CutContext writes what a re-run of segment n would be sent: the two messages, a
+// bound of their tokens, and why a claim is left out of it.
+func CutContext(w io.Writer, r *audit.Report, n int, it rerun.Item, queued bool, p rerun.Policy) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "segment %d\n", n+1)
+	for _, c := range r.Segments[n].Claims {
+		j := r.Claims[c]
+		if ok, why := p.Queueable(j); !ok {
+			fmt.Fprintf(&b, "  left out: %s: %s\n", Safe(j.Claim.ID), why)
+		}
+	}
+	if !queued {
+		b.WriteString("  nothing would be sent\n")
+	} else {
+		fmt.Fprintf(&b, "  at most %s tokens of context; tools that the claims need: %s\n", digits(it.Estimate), Safe(strings.Join(it.Tools, ", ")))
+		fmt.Fprintf(&b, "--- system\n%s\n--- user\n%s", lines(it.System), lines(it.User))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lines makes a text of several lines safe, line by line.
+func lines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(Safe(strings.TrimSuffix(line, "\n")))
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 func byHand(j audit.Judged) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"nightaudit/audit"
 	"nightaudit/budget"
 	"nightaudit/rerun"
 	"nightaudit/trace"
@@ -62,8 +63,8 @@ func NightText(w io.Writer, n Night) error {
 		contradicted += r.Contradicted
 		unchecked += r.NotChecked
 	}
-	fmt.Fprintf(&b, "%s audited: %d PASS, %d UNSUPPORTED, %d CONTRADICTED; %d statements not checked\n",
-		plural(len(n.Runs), "run"), pass, unsupported, contradicted, unchecked)
+	fmt.Fprintf(&b, "%s audited: %d PASS, %d UNSUPPORTED, %d CONTRADICTED; %s not checked\n",
+		plural(len(n.Runs), "run"), pass, unsupported, contradicted, plural(unchecked, "statement"))
 	for _, r := range n.Runs {
 		nightRun(&b, r)
 	}
@@ -84,8 +85,11 @@ func nightRun(b *strings.Builder, r NightRun) {
 	fmt.Fprintf(b, "\n%s\n", Safe(r.Path))
 	for _, c := range r.Claims {
 		outcome := ""
-		if c.Outcome != "" {
+		switch {
+		case c.Outcome != "":
 			outcome = "  → " + string(c.Outcome)
+		case audit.Reason(c.Reason).NeedsPerson():
+			outcome = "  (needs a person: no re-run mends it)"
 		}
 		fmt.Fprintf(b, "  %-12s %s  %s%s\n", c.Verdict, c.Key[:min(keyDigits, len(c.Key))], Safe(c.Statement), outcome)
 		fmt.Fprintf(b, "               %s%s: %s\n", c.Reason, linesText(c.Lines), Safe(c.Detail))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nightaudit/budget"
@@ -85,6 +86,9 @@ type ClaimOutcome struct {
 // not go on to the next item.
 func (r *Runner) Attempt(ctx context.Context, it Item) (Attempt, error) {
 	now := r.Now()
+	if err := r.toolsMissing(it); err != nil {
+		return Attempt{}, errors.Join(err, r.Queue.note(ctx, it.ID, err.Error(), now))
+	}
 	id, path, err := r.Queue.begin(ctx, it, func(id int64) string { return filepath.Join(r.Dir, fmt.Sprintf("attempt-%d.jsonl", id)) }, r.Name, now)
 	if err != nil {
 		return Attempt{}, err
@@ -97,6 +101,28 @@ func (r *Runner) Attempt(ctx context.Context, it Item) (Attempt, error) {
 		return a.out, err
 	}
 	return a.out, stop
+}
+
+// ErrTools is returned for an item whose claims ask for tools that the operator
+// has not declared: no re-run could show them, so none is paid for.
+var ErrTools = errors.New("tools are not declared")
+
+// toolsMissing names the tools that are asked for and not declared. Where no tool
+// is declared at all the model may still propose.
+func (r *Runner) toolsMissing(it Item) error {
+	if len(r.Tools.Names()) == 0 {
+		return nil
+	}
+	var missing []string
+	for _, t := range it.Tools {
+		if r.Tools.Class(t) == tools.ClassForbidden {
+			missing = append(missing, t)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w that the claims need (tools:): %s", ErrTools, strings.Join(missing, ", "))
 }
 
 // attempt is one attempt while it runs.
@@ -171,7 +197,7 @@ func (a *attempt) next(stop error) (state string, until time.Time) {
 	switch {
 	case a.out.Outcome == Repaired:
 		return "done", time.Time{}
-	case a.out.Outcome == GaveUp:
+	case a.out.Outcome == GaveUp, a.out.StopReason == "proposal":
 		return "given_up", time.Time{}
 	case errors.Is(stop, budget.ErrExhausted), a.out.StopReason == "interrupted", a.out.ModelCalls == 0 && !errors.As(stop, &failed):
 		return "queued", time.Time{}
@@ -317,7 +343,7 @@ func (a *attempt) noCalls(reply endpoint.Reply) bool {
 		a.out.StopReason = "proposal"
 		return true
 	}
-	if a.calls > 0 {
+	if a.calls > 0 && len(reply.Dropped) == 0 {
 		a.out.StopReason = "end_turn"
 		return true
 	}

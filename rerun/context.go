@@ -45,7 +45,7 @@ func (d *digest) build() error {
 	d.verified()
 	for _, i := range d.failing {
 		j := d.report.Claims[i]
-		fmt.Fprintf(&d.b, "Failed claim %s: %s\nVerdict: %s (%s)\n", j.Claim.ID, fence(j.Claim.Text, maxTask), j.Verdict, j.Reason)
+		fmt.Fprintf(&d.b, "Failed claim %s: %s\nVerdict: %s (%s)\n", fence(j.Claim.ID, maxTask), fence(j.Claim.Text, maxTask), j.Verdict, j.Reason)
 		for _, f := range j.Findings {
 			if f.Verdict == audit.Pass {
 				continue

@@ -49,11 +49,12 @@ func Enqueue(ctx context.Context, tx *sql.Tx, it Item, now time.Time) error {
 		INSERT INTO rerun_queue
 		  (segment_key, claim_keys, run_key, trace_hash, source, path, claims, segment, context,
 		   verdict, priority, cost_estimate, state, attempts, created_ms, updated_ms)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued',
-		   (SELECT coalesce(max(attempts), 0) FROM rerun_queue WHERE claim_keys = ?), ?, ?)
+		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN tried.n < ? THEN 'queued' ELSE 'given_up' END, tried.n, ?, ?
+		  FROM (SELECT coalesce(max(attempts), 0) AS n FROM rerun_queue WHERE claim_keys = ?) AS tried
+		 WHERE true
 		ON CONFLICT (segment_key) DO NOTHING`,
-		it.Key, keys, it.RunKey, it.TraceHash, it.Source, it.Path, claims, segment, it.User,
-		it.Worst, priority, it.Estimate, keys, now.UnixMilli(), now.UnixMilli())
+		it.Key, string(keys), it.RunKey, it.TraceHash, it.Source, it.Path, string(claims), string(segment), it.User,
+		it.Worst, priority, it.Estimate, MaxAttempts, now.UnixMilli(), now.UnixMilli(), string(keys))
 	if err != nil {
 		return fmt.Errorf("queue segment: %w", err)
 	}
@@ -150,13 +151,11 @@ func (q *Queue) list(ctx context.Context, query string, args ...any) ([]Waiting,
 	return out, nil
 }
 
-// park leaves a segment until a time.
-func (q *Queue) park(ctx context.Context, id int64, until time.Time, why string, now time.Time) error {
-	_, err := q.db.ExecContext(ctx, `
-		UPDATE rerun_queue SET state = 'parked', parked_until_ms = ?, last_error = ?, updated_ms = ? WHERE id = ?`,
-		until.UnixMilli(), why, now.UnixMilli(), id)
+// note says beside a waiting segment why it was passed over.
+func (q *Queue) note(ctx context.Context, id int64, why string, now time.Time) error {
+	_, err := q.db.ExecContext(ctx, `UPDATE rerun_queue SET last_error = ?, updated_ms = ? WHERE id = ?`, why, now.UnixMilli(), id)
 	if err != nil {
-		return fmt.Errorf("park segment %d: %w", id, err)
+		return fmt.Errorf("note on segment %d: %w", id, err)
 	}
 	return nil
 }
@@ -212,7 +211,7 @@ func (q *Queue) end(ctx context.Context, it Item, a Attempt, next string, parked
 	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE rerun_attempts SET state = ?, outcome = ?, ended_ms = ?, model = ?, stop_reason = ?, tokens = ?, verdicts = ?, proposal = ? WHERE id = ?`,
-		state, outcome, now.UnixMilli(), a.Model, a.StopReason, a.Tokens, verdicts, a.Proposal, a.ID); err != nil {
+		state, outcome, now.UnixMilli(), a.Model, a.StopReason, a.Tokens, string(verdicts), a.Proposal, a.ID); err != nil {
 		return fmt.Errorf("end attempt: %w", err)
 	}
 	until := sql.NullInt64{Int64: parked.UnixMilli(), Valid: next == "parked"}

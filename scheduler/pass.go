@@ -225,6 +225,10 @@ func (p *Pass) drain(ctx context.Context, t *Tally) error {
 			return ctx.Err()
 		}
 		a, err := p.Runner.Attempt(ctx, w.Item)
+		if errors.Is(err, rerun.ErrTools) {
+			p.Log.Warn("segment passed over", "trace", w.Path, "error", err)
+			continue
+		}
 		t.Attempts++
 		p.Log.Info("re-run ended", "trace", w.Path, "attempt", a.ID, "outcome", string(a.Outcome), "stop", a.StopReason, "tokens", a.Tokens)
 		var failed *endpoint.Error

@@ -90,12 +90,22 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 		SilenceErrors: true,
 		Version:       version(),
 		Args:          cobra.NoArgs,
+		RunE:          showHelp,
 	}
 	root.SetVersionTemplate("nightaudit {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(auditCmd(), cutCmd())
+	var config string
+	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: the first of $NIGHTAUDIT_CONFIG, ~/.config/nightaudit/nightaudit.yaml, /etc/nightaudit/nightaudit.yaml)")
+	root.AddCommand(
+		auditCmd(), cutCmd(&config), runCmd(&config), rerunCmd(&config), budgetCmd(&config), reportCmd(&config), verifyCmd(&config), configCmd(&config),
+		demoCmd(), demoToolCmd(),
+	)
 	return root
 }
+
+// showHelp is what a command does that only has subcommands. It makes cobra refuse
+// an unknown one instead of taking it for a wish for help.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // linkedVersion is set by the linker in a release.
 var linkedVersion string
