@@ -34,30 +34,34 @@ func ExtendTimeout(d time.Duration) string {
 	return "EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(d.Microseconds(), 10)
 }
 
-// Notify sends the states in one message. It tells whether there was anybody to
-// send to.
-func Notify(getenv func(string) string, states ...string) (sent bool, err error) {
+// Notify sends the states in one message, to nobody where nobody listens.
+func Notify(getenv func(string) string, states ...string) error {
 	address := getenv("NOTIFY_SOCKET")
 	if address == "" {
-		return false, nil
+		return nil
 	}
-	// A path, or a name after @ in the abstract namespace: net takes both as they
-	// are. systemd knows vsock addresses too, for the insides of virtual machines.
+	if err := send(address, strings.Join(states, "\n")); err != nil {
+		return fmt.Errorf("notify systemd: %w", err)
+	}
+	return nil
+}
+
+// send takes a path, or a name after @ in the abstract namespace; net knows both.
+// systemd knows vsock addresses too, for the insides of virtual machines.
+func send(address, message string) error {
 	if address[0] != '/' && address[0] != '@' {
-		return false, fmt.Errorf("notify systemd: NOTIFY_SOCKET is %q; want a path or @name", address)
+		return fmt.Errorf("NOTIFY_SOCKET is %q; want a path or @name", address)
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: address, Net: "unixgram"})
 	if err != nil {
-		return false, fmt.Errorf("notify systemd: %w", err)
+		return err
 	}
 	defer conn.Close()
 	if err := conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
-		return false, fmt.Errorf("notify systemd: %w", err)
+		return err
 	}
-	if _, err := conn.Write([]byte(strings.Join(states, "\n"))); err != nil {
-		return false, fmt.Errorf("notify systemd: %w", err)
-	}
-	return true, nil
+	_, err = conn.Write([]byte(message))
+	return err
 }
 
 // Watchdog is how often Alive is to be sent: three times within the limit that the
