@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"nightaudit/trace/detect"
 )
 
 var update = flag.Bool("update", false, "write the messages into testdata")
@@ -218,6 +220,17 @@ func TestLoad_NoFile(t *testing.T) {
 	}
 	if c := load(t, "# nothing\n"); !reflect.DeepEqual(c, want) {
 		t.Errorf("an empty file: %+v", c)
+	}
+}
+
+// TestFormats: configs may not import the readers, and must know their names.
+func TestFormats(t *testing.T) {
+	want := append([]string{"auto"}, detect.Formats()...)
+	got := slices.Clone(Formats)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("a source may have the formats %q, and there are %q", got, want)
 	}
 }
 
