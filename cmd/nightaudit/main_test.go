@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -124,15 +123,4 @@ func makeFile(ts *testscript.TestScript, _ bool, args []string) {
 	default:
 		ts.Fatalf("make %s is not known", args[0])
 	}
-}
-
-// freePort returns an address on loopback where nobody listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -71,17 +71,17 @@ func (n *night) daemon(ctx context.Context, w io.Writer, format string) error {
 	if err != nil {
 		return fmt.Errorf("schedule: %w", err)
 	}
-	slots := scheduler.NewSlots(n.store.DB.Write)
+	slots := scheduler.NewSlots(n.store)
 	loop := scheduler.Loop{
 		Schedule: schedule, Slots: slots, CatchUp: scheduler.CatchUp(n.cfg.CatchUp), Log: n.opts.log,
 		Pass:   func(ctx context.Context, _ scheduler.Slot) error { return n.once(ctx, w, format) },
-		OnTick: func() { n.notify("WATCHDOG=1") },
+		OnTick: func() { n.notify(systemd.Alive) },
 	}
 	for _, s := range schedule.Next(time.Now(), 1) {
 		n.opts.log.Info("waiting", "next", s.Due.Format(time.RFC3339))
 	}
-	n.notify("READY=1")
-	defer n.notify("STOPPING=1")
+	n.notify(systemd.Ready)
+	defer n.notify(systemd.Stopping)
 	return loop.Run(ctx)
 }
 
@@ -93,18 +93,22 @@ func (n *night) notify(state string) {
 	}
 }
 
-// loadConfig reads the configuration: the file given, else the first that exists
-// of the usual places, else the defaults.
+// loadConfig reads the configuration: the file given, or named by the environment,
+// else the first that exists of the usual places, else the defaults.
 func loadConfig(path string) (configs.Config, error) {
-	if path == "" {
-		for _, p := range configs.DefaultPath(os.Getenv) {
-			if _, err := os.Stat(p); err == nil {
-				path = p
-				break
-			}
+	if path != "" {
+		return configs.Load(path, os.Getenv)
+	}
+	usual := configs.DefaultPath(os.Getenv)
+	if len(usual) == 1 {
+		return configs.Load(usual[0], os.Getenv)
+	}
+	for _, p := range usual {
+		if _, err := os.Stat(p); err == nil {
+			return configs.Load(p, os.Getenv)
 		}
 	}
-	return configs.Load(path, os.Getenv)
+	return configs.Load("", os.Getenv)
 }
 
 func newLogger(w io.Writer, cfg configs.Config) *slog.Logger {
