@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,126 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"nightaudit/store"
-)
-
-// site is a machine with a state directory, on which loops are started and stopped.
-// In a synctest bubble its clock begins at midnight, 1 January 2000, UTC.
-type site struct {
-	t     *testing.T
-	store *store.Store
-	loop  Loop
-	stop  func() // stops the loop and waits for it
-
-	mu    sync.Mutex
-	shift time.Duration // how far the clock was set from time.Now
-	ran   []string      // labels and when they began, as the clock showed it
-	logs  []string
-}
-
-func newSite(t *testing.T, spec, zone string) *site {
-	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "night.db"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	s := &site{t: t, store: db}
-	s.loop = Loop{
-		Schedule: mustSchedule(t, spec, zone), Slots: NewSlots(db), Now: s.now, Log: slog.New(slog.NewTextHandler(s, nil)),
-		Pass: func(context.Context, Slot) error { return nil },
-	}
-	return s
-}
-
-func (s *site) now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Now().Add(s.shift)
-}
-
-// Write takes the log.
-func (s *site) Write(line []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.logs = append(s.logs, string(line))
-	return len(line), nil
-}
-
-// set sets the clock, which a machine that sleeps does too: its timers stood still.
-func (s *site) set(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shift += by
-}
-
-func (s *site) start() {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(s.t.Context())
-	loop := s.loop
-	loop.Pass = func(ctx context.Context, slot Slot) error {
-		s.note(slot)
-		return s.loop.Pass(ctx, slot)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- loop.Run(ctx) }()
-	s.stop = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			s.t.Errorf("Run() = %v", err)
-		}
-	}
-}
-
-func (s *site) note(slot Slot) {
-	began := s.now().In(s.loop.Schedule.zone).Format("2006-01-02T15:04:05")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ran = append(s.ran, slot.Label+" at "+strings.TrimSuffix(strings.TrimPrefix(began, slot.Label[:11]), ":00"))
-}
-
-// wait lets the time of the bubble pass, up to and with what happens at its end.
-func (s *site) wait(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-func (s *site) wantRan(want ...string) {
-	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.Equal(s.ran, want) {
-		s.t.Errorf("ran\n\t%s\nwant\n\t%s", strings.Join(s.ran, "\n\t"), strings.Join(want, "\n\t"))
-	}
-}
-
-// wantRecord compares the record, oldest label first.
-func (s *site) wantRecord(want ...string) {
-	s.t.Helper()
-	var got []string
-	for _, r := range s.record() {
-		got = append(got, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", r.Label, r.State, r.Reason), ": "))
-	}
-	if !slices.Equal(got, want) {
-		s.t.Errorf("record\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
-	}
-}
-
-func (s *site) record() []SlotRecord {
-	s.t.Helper()
-	list, err := s.loop.Slots.Recent(s.t.Context(), 1e6)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	slices.SortFunc(list, func(a, b SlotRecord) int { return strings.Compare(a.Label, b.Label) })
-	return list
-}
-
-const (
-	hour     = time.Hour
-	day      = 24 * hour
-	firstRow = "1999-12-31T02:30 skipped: due before the first start"
 )
 
 func TestLoop_OrdinaryNights(t *testing.T) {
@@ -290,6 +168,9 @@ func TestLoop_TooManyMissed(t *testing.T) {
 		if n := len(s.record()); n != 2+maxMissed {
 			t.Errorf("%d slots on record, want %d", n, 2+maxMissed)
 		}
+		if logs := strings.Join(s.logs, ""); !strings.Contains(logs, "missed=7201 recorded=1000") {
+			t.Error("what is not recorded is not logged")
+		}
 	})
 }
 
@@ -378,6 +259,17 @@ func TestLoop_StopDuringAPass(t *testing.T) {
 	})
 }
 
+func TestLoop_PanicWhileStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, "30 2 * * *", "UTC")
+		s.loop.Pass = func(ctx context.Context, _ Slot) error { <-ctx.Done(); panic("boom") }
+		s.start()
+		s.wait(3 * hour)
+		s.stop()
+		s.wantRecord(firstRow, "2000-01-01T02:30 failed: this is a bug, please report it: panic: boom")
+	})
+}
+
 func TestLoop_PassThatFails(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -408,63 +300,60 @@ func TestLoop_PassThatFails(t *testing.T) {
 	}
 }
 
-// died puts a slot on record as a process leaves it that is killed in its pass.
-func (s *site) died(label string, times int) {
-	s.t.Helper()
-	due, err := time.ParseInLocation(labelForm, label, s.loop.Schedule.zone)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	w := waiting{Slot: Slot{Label: label, Due: due}}
-	for range times {
-		ok, err := s.loop.Slots.decide(s.t.Context(), decision{schedule: s.loop.Schedule.String(), now: due, run: &w})
-		if err != nil || !ok {
-			s.t.Fatalf("claim %s: %t, %v", label, ok, err)
-		}
-		w.begun = &SlotRecord{}
-	}
-}
-
 func TestLoop_InterruptedSlot(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		catchUp CatchUp
-		died    map[string]int // label: how often
+		left    map[string]string
 		start   time.Duration
 		ran     []string
 		record  []string
 	}{
 		{
 			"is run again", CatchUpOnce,
-			map[string]int{"2000-01-02T02:30": 1},
+			map[string]string{"2000-01-02T02:30": "k"},
 			day + 4*hour,
 			[]string{"2000-01-02T02:30 at 04:00"},
 			[]string{"2000-01-02T02:30 done"},
 		},
 		{
 			"once", CatchUpOnce,
-			map[string]int{"2000-01-02T02:30": 2},
+			map[string]string{"2000-01-02T02:30": "kk"},
+			day + 4*hour,
+			nil,
+			[]string{"2000-01-02T02:30 failed: interrupted twice; its work is left to the next slot"},
+		},
+		{
+			"again after it was stopped", CatchUpOnce,
+			map[string]string{"2000-01-02T02:30": "ssk"},
+			day + 4*hour,
+			[]string{"2000-01-02T02:30 at 04:00"},
+			[]string{"2000-01-02T02:30 done"},
+		},
+		{
+			"once after it was stopped", CatchUpOnce,
+			map[string]string{"2000-01-02T02:30": "skk"},
 			day + 4*hour,
 			nil,
 			[]string{"2000-01-02T02:30 failed: interrupted twice; its work is left to the next slot"},
 		},
 		{
 			"not with skip", CatchUpSkip,
-			map[string]int{"2000-01-02T02:30": 1},
+			map[string]string{"2000-01-02T02:30": "k"},
 			day + 4*hour,
 			nil,
 			[]string{"2000-01-02T02:30 failed: interrupted; catch_up is skip"},
 		},
 		{
 			"with skip, at once", CatchUpSkip,
-			map[string]int{"2000-01-02T02:30": 1},
+			map[string]string{"2000-01-02T02:30": "k"},
 			day + 2*hour + 31*time.Minute,
 			[]string{"2000-01-02T02:30 at 02:31"},
 			[]string{"2000-01-02T02:30 done"},
 		},
 		{
 			"gives way to a later one", CatchUpOnce,
-			map[string]int{"2000-01-01T02:30": 1, "2000-01-02T02:30": 2},
+			map[string]string{"2000-01-01T02:30": "k", "2000-01-02T02:30": "kk"},
 			2*day + 4*hour,
 			[]string{"2000-01-03T02:30 at 04:00"},
 			[]string{
@@ -475,25 +364,42 @@ func TestLoop_InterruptedSlot(t *testing.T) {
 		},
 		{
 			"of a clock that went back", CatchUpOnce,
-			map[string]int{"2000-01-05T02:30": 1},
+			map[string]string{"2000-01-05T02:30": "k"},
 			day + 4*hour,
 			[]string{"2000-01-05T02:30 at 2000-01-02T04:00"},
 			[]string{"2000-01-02T02:30 skipped: due before the first start", "2000-01-05T02:30 done"},
+		},
+		{
+			"of a clock that went back, after nights missed", CatchUpOnce,
+			map[string]string{"2000-01-01T02:30": "k", "2000-01-05T02:30": "k"},
+			2*day + 4*hour,
+			[]string{"2000-01-05T02:30 at 2000-01-03T04:00"},
+			[]string{
+				"2000-01-01T02:30 failed: interrupted; the slot 2000-01-05T02:30 is run instead",
+				"2000-01-02T02:30 skipped: missed; the slot 2000-01-05T02:30 is run instead",
+				"2000-01-03T02:30 skipped: missed; the slot 2000-01-05T02:30 is run instead",
+				"2000-01-05T02:30 done",
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, "30 2 * * *", "UTC")
 				s.loop.CatchUp = c.catchUp
-				for label, times := range c.died {
-					s.died(label, times)
+				for label, ends := range c.left {
+					s.left(label, ends)
 				}
 				s.wait(c.start)
 				s.start()
 				s.wait(hour)
-				s.stop()
 				s.wantRan(c.ran...)
 				s.wantRecord(c.record...)
+				decided := len(s.logged())
+				s.wait(day)
+				s.stop()
+				if n := len(s.logged()) - decided; n != 2 { // begins, is done
+					t.Errorf("the next night logs %d lines, want 2: %q", n, s.logs[decided:])
+				}
 			})
 		})
 	}
@@ -502,7 +408,7 @@ func TestLoop_InterruptedSlot(t *testing.T) {
 func TestLoop_OtherScheduleLeftASlotRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, "0 1 * * *", "UTC")
-		s.died("2000-01-01T01:00", 1)
+		s.left("2000-01-01T01:00", "k")
 		s.loop.Schedule = mustSchedule(t, "30 2 * * *", "UTC")
 		s.start()
 		s.wait(hour)
