@@ -282,6 +282,7 @@ func (r *nights) attend(ctx context.Context, slot Slot) error {
 	for {
 		select {
 		case err := <-done:
+			r.tick()
 			return err
 		case <-ticker.C:
 			r.tick()
