@@ -373,7 +373,7 @@ func TestParametersJSON(t *testing.T) {
 		{"json is kept", Tool{Parameters: `{"B":1,"A":1.0}`}, `{"B":1,"A":1.0}`, ""},
 		{"yaml", Tool{Parameters: "B: 1\nA: x"}, `{"A":"x","B":1}`, ""},
 		{"file", Tool{ParametersFile: "schema.json"}, "{\n\t\"type\": \"object\"\n}", ""},
-		{"missing file", Tool{Name: "t", ParametersFile: "x"}, "", "tool t: parameters_file: "},
+		{"missing file", Tool{Name: "t", ParametersFile: "x"}, "", "parameters_file: "},
 		{"null", Tool{Parameters: "null"}, "", "must be a JSON schema"},
 		{"list", Tool{Parameters: "[]"}, "", "must be a JSON schema"},
 		{"nan", Tool{Parameters: "a: .nan"}, "", "cannot be written as JSON"},
