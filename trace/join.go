@@ -3,19 +3,29 @@ package trace
 import (
 	"errors"
 	"io"
+	"slices"
+	"strings"
 )
 
 // Join puts a re-run's own trace behind the first one, so that both can be judged
 // as one record: the first run's calls, then the second's, in order. Where the
-// second's begin is the number of calls of the first. Statements, summary, end
-// and usage are those of the second; ids of the second get a prefix that no other
-// id has, since a re-run mints its ids anew and they mean nothing in the first.
+// second's begin is the number of calls of the first. Summary, end and usage are
+// those of the second; the claims and actions of neither are kept, since the
+// caller says what is judged. Ids and batches of the second get a prefix that no
+// id of the first has: a re-run mints its ids anew, and they mean nothing there.
 func Join(first, second *Run) *Run {
 	out := *second
 	out.src = joined(first.src, second.src)
 	out.Source = first.Source
 	out.Format = first.Format
 	shift := first.src.Size
+	prefix := freePrefix(first.Calls)
+	renamed := func(id ID) ID {
+		if id == "" {
+			return ""
+		}
+		return TextID(prefix + string(id)) // as JSON, so that "1" and 1 stay two
+	}
 	out.Calls = append([]Call(nil), first.Calls...)
 	for _, c := range second.Calls {
 		c.Pos.Offset += shift
@@ -27,15 +37,35 @@ func Join(first, second *Run) *Run {
 				b.Offset += shift
 			}
 		}
-		if c.ID != "" {
-			c.ID = TextID("rerun:" + c.ID.String())
+		c.ID, c.Parent = renamed(c.ID), renamed(c.Parent)
+		if c.Batch != "" {
+			c.Batch = prefix + c.Batch
 		}
 		out.Calls = append(out.Calls, c)
 	}
+	if out.SummaryPos.Set() {
+		out.SummaryPos.Offset += shift
+	}
 	out.Statements = nil
-	out.Gaps = append(append([]Gap(nil), first.Gaps...), second.Gaps...)
+	out.Gaps = append([]Gap(nil), first.Gaps...)
+	for _, g := range second.Gaps {
+		g.Pos.Offset += shift
+		out.Gaps = append(out.Gaps, g)
+	}
 	out.BadLines = append(append([]BadLine(nil), first.BadLines...), second.BadLines...)
 	return &out
+}
+
+// freePrefix returns a prefix that no id, parent or batch of the calls begins with.
+func freePrefix(calls []Call) string {
+	prefix := "rerun:"
+	taken := func(c Call) bool {
+		return strings.HasPrefix(c.ID.String(), prefix) || strings.HasPrefix(c.Parent.String(), prefix) || strings.HasPrefix(c.Batch, prefix)
+	}
+	for slices.ContainsFunc(calls, taken) {
+		prefix = "re" + prefix
+	}
+	return prefix
 }
 
 // joined reads two sources one behind the other.

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line that is read, in bytes. A longer one is a bad line.
+// MaxLine is the longest line that is read, in bytes, its line end not counted. A
+// longer one is a bad line.
 const MaxLine = 256 << 20
 
 // blockSize is how much is read at a time.
@@ -45,7 +46,8 @@ type Scanner struct {
 	line    []byte // rest of the current line
 	lineNo  int
 	lineOff int64 // offset of line[0]
-	long    bool  // the current line is over MaxLine and is being passed over
+	maxLine int   // MaxLine; tests set less
+	long    bool  // the current line is over maxLine and is being passed over
 
 	rec  Record
 	bad  []BadLine
@@ -55,7 +57,7 @@ type Scanner struct {
 
 // NewScanner starts at the beginning of src.
 func NewScanner(ctx context.Context, src Source) *Scanner {
-	return &Scanner{ctx: ctx, src: src, hash: sha256.New()}
+	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine}
 }
 
 // Record returns the record that Next has found; it is valid until the next call
@@ -77,7 +79,7 @@ func (s *Scanner) Next() bool {
 			err = fmt.Errorf("no JSON object")
 		}
 		if err == nil {
-			err = uniqueNames(Value{raw: s.line[start:end]})
+			err = Value{raw: s.line[start:end]}.UniqueNames()
 		}
 		if err != nil {
 			s.badLine(err)
@@ -102,9 +104,9 @@ func (s *Scanner) badLine(err error) {
 	s.line = nil
 }
 
-// uniqueNames refuses a record that names one of its own keys twice: which of
-// the two is meant cannot be told.
-func uniqueNames(v Value) error {
+// UniqueNames refuses a record that names one of its own keys twice: which of the
+// two is meant cannot be told.
+func (v Value) UniqueNames() error {
 	var few [16][]byte // enough for every known format; more names go to a map
 	var many map[string]bool
 	n := 0
@@ -118,7 +120,7 @@ func uniqueNames(v Value) error {
 			twice = twice || bytes.Equal(f, name)
 		}
 		if twice {
-			return fmt.Errorf("the key %q stands twice", name)
+			return fmt.Errorf("the key %q stands twice", name[:min(len(name), 80)])
 		}
 		if n < len(few) {
 			few[n] = name
@@ -139,21 +141,20 @@ func (s *Scanner) nextLine() bool {
 	for {
 		if i := bytes.IndexByte(s.block[scanned:], '\n'); i >= 0 {
 			i += scanned
+			s.long = s.long || i > s.maxLine
 			s.take(i, i+1)
-			if s.long {
-				s.long = false
-				s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: fmt.Sprintf("longer than %d bytes", MaxLine)})
-				s.line = nil
-				scanned = 0
-				continue
+			if !s.long {
+				return true
 			}
-			return true
+			s.tooLong()
+			scanned = 0
+			continue
 		}
-		if len(s.block) > MaxLine {
+		if s.long || len(s.block) > s.maxLine {
 			// Pass over it without keeping it.
 			s.long = true
 			s.pos += int64(len(s.block))
-			s.block, s.buf = nil, nil
+			s.block = nil
 		}
 		scanned = len(s.block)
 		if more, err := s.fill(); err != nil {
@@ -164,9 +165,7 @@ func (s *Scanner) nextLine() bool {
 		}
 		if s.long {
 			s.lineNo++
-			s.long = false
-			s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: fmt.Sprintf("longer than %d bytes", MaxLine)})
-			s.block = nil
+			s.tooLong()
 			return false
 		}
 		if len(s.block) == 0 {
@@ -176,6 +175,13 @@ func (s *Scanner) nextLine() bool {
 		s.take(len(s.block), len(s.block))
 		return true
 	}
+}
+
+// tooLong ends the line that was passed over.
+func (s *Scanner) tooLong() {
+	s.long = false
+	s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: fmt.Sprintf("longer than %d bytes", s.maxLine)})
+	s.line = nil
 }
 
 // take makes block[:end] the current line and goes on behind next.
@@ -202,12 +208,15 @@ func (s *Scanner) fill() (bool, error) {
 	// The current line is used up when more is read, so the buffer can be reused:
 	// what is left of it moves to the front, of a larger buffer where it must be.
 	have := len(s.block)
-	if len(s.buf)-have < int(want) {
+	// It is copied once a line, not once a block.
+	grow := len(s.buf)-have < int(want)
+	if grow {
 		s.buf = make([]byte, max(2*len(s.buf), have+blockSize))
 	}
-	copy(s.buf, s.block)
-	s.block = s.buf[:have]
-	s.block = s.block[:have+int(want)]
+	if grow || have > 0 && &s.block[0] != &s.buf[0] {
+		copy(s.buf, s.block)
+	}
+	s.block = s.buf[:have+int(want)]
 	n, err := s.src.ReadAt(s.block[have:], s.read)
 	s.block = s.block[:have+n]
 	s.hash.Write(s.block[have:])
@@ -267,7 +276,7 @@ func ReadDocument(ctx context.Context, src Source) (*Document, error) {
 		start = 3
 	}
 	v, err := ParseValue(d.bytes[start:])
-	if err != nil || uniqueNames(v) != nil {
+	if err != nil || v.UniqueNames() != nil {
 		return d, nil
 	}
 	v.offset += int64(start)

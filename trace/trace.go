@@ -218,7 +218,7 @@ func (r *Run) Body(b Body) ([]byte, error) {
 		return nil, nil
 	}
 	buf := make([]byte, b.Length)
-	if _, err := r.src.ReadAt(buf, b.Offset); err != nil {
+	if n, err := r.src.ReadAt(buf, b.Offset); err != nil && n < len(buf) {
 		if errors.Is(err, io.EOF) {
 			return nil, ErrRewritten
 		}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"hash/crc32"
 	"iter"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -133,8 +135,9 @@ func (v Value) Float() float64 {
 	return f
 }
 
-// ID returns a string or integer as an ID; "" for an empty string and for every
-// other kind.
+// ID returns a string or integer as an ID; "" for an empty string, for every other
+// kind, and for a number that is out of range: nobody's id, and writing 1e999999
+// out would cost megabytes.
 func (v Value) ID() ID {
 	switch v.Kind() {
 	case KindString:
@@ -144,8 +147,14 @@ func (v Value) ID() ID {
 			return ""
 		}
 		if bytes.ContainsAny(v.raw, ".eE") {
-			if f := v.Float(); f != float64(int64(f)) || f > 1<<53 || f < -(1<<53) {
+			f, err := json.Number(v.raw).Float64()
+			if err != nil || f != math.Trunc(f) || f > 1<<53 || f < -(1<<53) {
 				return ""
+			}
+			if i := bytes.IndexAny(v.raw, "eE"); i >= 0 {
+				if exp, err := strconv.Atoi(string(v.raw[i+1:])); err != nil || exp < -1000 || exp > 1000 {
+					return ""
+				}
 			}
 		}
 		if n, ok := new(big.Rat).SetString(string(v.raw)); ok && n.IsInt() {

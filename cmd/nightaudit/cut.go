@@ -23,7 +23,7 @@ calls to redo, and the claims that have to be audited again afterwards.
 Exit status: 0 it did its work, whatever was found; 3 it could not.`,
 		Example: `  nightaudit cut run.jsonl --claims claims.json
   nightaudit cut run.jsonl --claims claims.json --context`,
-		Args:    needTraces,
+		Args: needTraces,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check("text", "json"); err != nil {
 				return err

@@ -1,0 +1,429 @@
+package rerun
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nightaudit/audit/claims"
+	"nightaudit/budget"
+	"nightaudit/rerun/endpoint"
+	"nightaudit/rerun/tools"
+	"nightaudit/store"
+)
+
+// model is a scripted Completer: its answers in order, the last one repeated. It
+// prepares requests as the real client does.
+type model struct {
+	*endpoint.Client
+	answers []answer
+	sent    int
+}
+
+type answer struct {
+	calls []string // tool and arguments: `config.read {"path": "f"}`
+	text  string
+	usage *endpoint.Usage // nil: 100 tokens; see noUsage
+	err   error
+}
+
+var noUsage = &endpoint.Usage{Total: -1}
+
+func (m *model) Do(context.Context, endpoint.Prepared) (endpoint.Reply, error) {
+	a := m.answers[min(m.sent, len(m.answers)-1)]
+	m.sent++
+	if a.err != nil {
+		return endpoint.Reply{}, a.err
+	}
+	r := endpoint.Reply{Text: a.text, Model: "m", Usage: &endpoint.Usage{Prompt: 80, Completion: 20, Total: 100}}
+	if a.usage == noUsage {
+		r.Usage = nil
+	}
+	for i, c := range a.calls {
+		name, args, _ := strings.Cut(c, " ")
+		r.ToolCalls = append(r.ToolCalls, endpoint.ToolCall{ID: fmt.Sprintf("call_%d_%d", m.sent, i), Name: name, Arguments: json.RawMessage(args)})
+	}
+	return r, nil
+}
+
+// bench is a queue, books and tools on a real database in a temporary folder.
+type bench struct {
+	dir     string
+	store   *store.Store
+	runner  *Runner
+	model   *model
+	account *budget.Account
+}
+
+func newBench(t *testing.T, dir string, answers ...answer) *bench {
+	t.Helper()
+	ctx := context.Background()
+	st, err := store.Open(ctx, filepath.Join(dir, "nightaudit.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	account, err := budget.Open(ctx, st.DB.Write, budget.Options{Allowances: []budget.Allowance{{Name: "overall", Tokens: 100_000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := endpoint.New(endpoint.Options{Name: "e", BaseURL: "http://127.0.0.1:1/v1", Model: "m", MaxCompletion: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := `{"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}`
+	value := `{"type": "object", "properties": {"path": {"type": "string"}, "value": {"type": "integer"}}, "required": ["path", "value"]}`
+	set, err := tools.NewSet([]tools.Command{
+		{Name: "config.read", Class: tools.ClassRead, Parameters: []byte(path), Argv: []string{"cat", "--", "{path}"}, Dir: dir},
+		// Every run of it leaves a line, so that a test can count them.
+		{Name: "config.write", Class: tools.ClassMutating, Parameters: []byte(value), Argv: []string{"sh", "-c", "cat >>written; echo >>written"}, Dir: dir},
+		{Name: "slow.write", Class: tools.ClassMutating, Parameters: []byte(value), Argv: []string{"sh", "-c", "cat >>written; echo >>written; sleep 60"}, Timeout: slowTimeout(), Dir: dir},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{dir: dir, store: st, account: account, model: &model{Client: client, answers: answers}}
+	b.runner = New(Options{
+		Queue: NewQueue(st.DB.Write), Account: account, Endpoint: b.model, Name: "e", Model: "m", Tools: set,
+		Limits: DefaultLimits, Dir: filepath.Join(dir, "reruns"), Now: time.Now,
+	})
+	return b
+}
+
+// slowTimeout is how long slow.write may run: not long, except in the process that
+// is to be killed in there.
+func slowTimeout() time.Duration {
+	if os.Getenv(crashDir) != "" {
+		return time.Hour
+	}
+	return 300 * time.Millisecond
+}
+
+// item queues one segment: config.write failed and must be shown anew.
+func (b *bench) item(t *testing.T, change ...func(*Item)) Item {
+	t.Helper()
+	it := Item{
+		Key: "segment", RunKey: strings.Repeat("ab", 32), TraceHash: "hash", Source: "s", Path: "run.jsonl", Worst: "CONTRADICTED",
+		System: systemText, User: "Repair it.\n", Tools: []string{"config.read", "config.write"}, Estimate: 100,
+		Claims: []Claim{{
+			Key: strings.Repeat("cd", 32), Verdict: "CONTRADICTED", Reason: "failed", Source: claims.SourceFile,
+			Claim: StoredClaim{ID: "c1", Text: "updated the policy", MustShow: []string{"config.write"}, MustNotFail: []string{"config.write"}},
+		}},
+	}
+	for _, c := range change {
+		c(&it)
+	}
+	tx, err := b.store.DB.Write.BeginTx(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(Enqueue(context.Background(), tx, it, time.Now()), tx.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	return b.ready(t)
+}
+
+// ready returns the one segment that may be tried now.
+func (b *bench) ready(t *testing.T) Item {
+	t.Helper()
+	ready, err := b.runner.Queue.Ready(context.Background(), time.Now())
+	if err != nil || len(ready) != 1 {
+		t.Fatalf("%d segments are ready (%v), want 1", len(ready), err)
+	}
+	return ready[0].Item
+}
+
+func (b *bench) state(t *testing.T) (state string, attempts int) {
+	t.Helper()
+	err := b.store.DB.Write.QueryRow(`SELECT state, attempts FROM rerun_queue`).Scan(&state, &attempts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state, attempts
+}
+
+// writes counts how often a writing tool has run.
+func (b *bench) writes(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.dir, "written"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+func (b *bench) books(t *testing.T) budget.Report {
+	t.Helper()
+	r, err := b.account.Report(context.Background(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const (
+	look   = `config.read {"path": "f"}`
+	repair = `config.write {"path": "f", "value": 30}`
+)
+
+func call(calls ...string) answer { return answer{calls: calls} }
+
+var done = answer{text: "done"}
+
+func TestAttempt(t *testing.T) {
+	refused := &endpoint.Error{Class: endpoint.ClassDisable, Status: 401, Billed: endpoint.BillingNot, Message: "bad key"}
+	lost := &endpoint.Error{Class: endpoint.ClassRepair, Billed: endpoint.BillingUnknown, Message: "connection lost"}
+	tests := []struct {
+		name    string
+		answers []answer
+		change  func(*Item)
+		limits  func(*Limits)
+		outcome Outcome
+		stop    string
+		state   string
+		writes  int
+		sent    int
+		spent   int64 // -1: not compared
+	}{
+		{"write and look", []answer{call(look), call(repair), call(look), done}, nil, nil, Repaired, "end_turn", "done", 1, 4, 400},
+		{"write without a look", []answer{call(repair), done}, nil, nil, StillFailing, "end_turn", "queued", 1, 2, 200},
+		{"a look before the write shows nothing", []answer{call(look), call(repair), done}, nil, nil, StillFailing, "end_turn", "queued", 1, 3, 300},
+		{"a look at something else shows nothing", []answer{call(repair), call(`config.read {"path": "written"}`), done}, nil, nil, StillFailing, "end_turn", "queued", 1, 3, 300},
+		{"the write of the first run is not repeated", []answer{call(look), call(repair), call(look), done}, func(it *Item) {
+			it.Done = []PastCall{{Tool: "config.write", Known: true, Line: 3, Key: tools.Key(it.RunKey, "config.write", []byte(`{"value": 30.0, "path": "f"}`))}}
+		}, nil, StillFailing, "end_turn", "queued", 0, 4, 400},
+		{"a write of unknown end is looked at first", []answer{call(repair), call(look), call(repair), call(look), done}, func(it *Item) {
+			it.Done = []PastCall{{Tool: "config.write", Line: 3, Key: tools.Key(it.RunKey, "config.write", []byte(`{"value": 30, "path": "f"}`))}}
+		}, nil, Repaired, "end_turn", "done", 1, 5, 500},
+		{"two writes in one answer happen once", []answer{call(repair, repair), call(look), done}, nil, nil, Repaired, "end_turn", "done", 1, 3, 300},
+		{"giving up", []answer{call(`give_up {"reason": "no right to"}`)}, nil, nil, GaveUp, GiveUp, "given_up", 0, 1, 100},
+		{"calls behind giving up do not run", []answer{call(`give_up {"reason": "no"}`, repair)}, nil, nil, GaveUp, GiveUp, "given_up", 0, 1, 100},
+		{"a call that is printed as text is none", []answer{{text: `{"name": "config.write", "arguments": {"path": "f", "value": 30}}`}}, nil, nil, StillFailing, "idle", "queued", 0, 2, 200},
+		{"a tool that is not offered", []answer{call(`slow.write {"path": "f", "value": 1}`), done}, nil, nil, StillFailing, "end_turn", "queued", 0, 2, 200},
+		{"arguments against the schema", []answer{call(`config.write {"path": "f", "value": "x"}`), done}, nil, nil, StillFailing, "end_turn", "queued", 0, 2, 200},
+		{"the same call over and over", []answer{call(look)}, nil, nil, StillFailing, "identical_calls", "queued", 0, 3, 300},
+		{"too many calls", []answer{call(look, repair, look)}, nil, func(l *Limits) { l.ToolCalls = 2 }, StillFailing, "tool_calls", "queued", 1, 1, 100},
+		{"too many answers", []answer{call(look), call(repair), done}, nil, func(l *Limits) { l.ModelCalls = 2 }, StillFailing, "model_calls", "queued", 1, 2, 200},
+		{"the attempt's own tokens", []answer{call(look)}, nil, func(l *Limits) { l.Tokens = 10 }, "", "error", "queued", 0, 0, 0},
+		{"refused unbilled", []answer{{err: refused}}, nil, nil, "", "endpoint_disable", "queued", 0, 1, 0},
+		{"connection lost: booked whole", []answer{{err: lost}}, nil, nil, "", "endpoint_repair", "queued", 0, 1, -1},
+		{"usage not reported: booked whole", []answer{{calls: []string{look}, usage: noUsage}, done}, nil, nil, StillFailing, "end_turn", "queued", 0, 2, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, t.TempDir(), tt.answers...)
+			if tt.limits != nil {
+				tt.limits(&b.runner.Limits)
+			}
+			it := b.item(t, func(it *Item) {
+				if tt.change != nil {
+					tt.change(it)
+				}
+			})
+			got, _ := b.runner.Attempt(t.Context(), it)
+			if got.Outcome != tt.outcome || got.StopReason != tt.stop {
+				t.Errorf("outcome %q ended by %q, want %q by %q (%s; %+v)", got.Outcome, got.StopReason, tt.outcome, tt.stop, got.Note, got.Claims)
+			}
+			if state, _ := b.state(t); state != tt.state {
+				t.Errorf("the segment is %s, want %s", state, tt.state)
+			}
+			if n := b.writes(t); n != tt.writes {
+				t.Errorf("%d writes, want %d", n, tt.writes)
+			}
+			if b.model.sent != tt.sent {
+				t.Errorf("%d requests, want %d", b.model.sent, tt.sent)
+			}
+			r := b.books(t)
+			if r.Held != 0 || tt.spent >= 0 && r.Spent != tt.spent || tt.spent < 0 && (r.Spent <= 200 || r.Assumed == 0) {
+				t.Errorf("held %d, spent %d (assumed %d), want %d", r.Held, r.Spent, r.Assumed, tt.spent)
+			}
+			if r.Spent != got.Tokens {
+				t.Errorf("the attempt says %d tokens, the books %d", got.Tokens, r.Spent)
+			}
+		})
+	}
+}
+
+func TestAttempt_TwoTriesThenAPerson(t *testing.T) {
+	b := newBench(t, t.TempDir(), done)
+	b.runner.Limits.IdleTurns = 1
+	b.item(t)
+	for range MaxAttempts {
+		if _, err := b.runner.Attempt(t.Context(), b.ready(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state, n := b.state(t); state != "given_up" || n != MaxAttempts {
+		t.Errorf("the segment is %s after %d attempts", state, n)
+	}
+	// A new version of the trace does not start the count anew.
+	tx, err := b.store.DB.Write.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := Item{Key: "segment 2", RunKey: "r", TraceHash: "h2", Worst: "CONTRADICTED", Claims: []Claim{{Key: strings.Repeat("cd", 32)}}}
+	if err := errors.Join(Enqueue(t.Context(), tx, again, time.Now()), tx.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	if ready, err := b.runner.Queue.Ready(t.Context(), time.Now()); err != nil || len(ready) != 0 {
+		t.Errorf("%d segments are ready (%v), want none", len(ready), err)
+	}
+}
+
+func TestAttempt_AWriteIsNotRepeatedByTheNextAttempt(t *testing.T) {
+	b := newBench(t, t.TempDir(), call(repair), done)
+	first, err := b.runner.Attempt(t.Context(), b.item(t))
+	if err != nil || first.Outcome != StillFailing {
+		t.Fatalf("first attempt: %s %v", first.Outcome, err)
+	}
+	b.model.answers, b.model.sent = []answer{call(look), call(repair), call(look), done}, 0
+	second, err := b.runner.Attempt(t.Context(), b.ready(t))
+	if err != nil || second.Outcome != StillFailing {
+		t.Errorf("second attempt: %s %v; a write that did not run must not be evidence", second.Outcome, err)
+	}
+	if n := b.writes(t); n != 1 {
+		t.Errorf("%d writes, want 1", n)
+	}
+}
+
+func TestAttempt_AWriteThatRanOutOfTimeIsUnknown(t *testing.T) {
+	slow := `slow.write {"path": "f", "value": 1}`
+	b := newBench(t, t.TempDir(), call(slow), call(slow), done)
+	it := b.item(t, func(it *Item) { it.Tools = append(it.Tools, "slow.write") })
+	if _, err := b.runner.Attempt(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.writes(t); n != 1 {
+		t.Errorf("%d writes, want 1: nobody knows whether the first took effect, and nobody looked", n)
+	}
+}
+
+func TestAttempt_NoAllowanceNoRequest(t *testing.T) {
+	b := newBench(t, t.TempDir(), call(look), done)
+	var err error
+	if b.runner.Account, err = budget.Open(t.Context(), b.store.DB.Write, budget.Options{Allowances: []budget.Allowance{{Name: "overall", Tokens: 50}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.runner.Attempt(t.Context(), b.item(t))
+	if !errors.Is(err, budget.ErrExhausted) || b.model.sent != 0 {
+		t.Errorf("%d requests, error %v; want none and %v", b.model.sent, err, budget.ErrExhausted)
+	}
+	if state, n := b.state(t); state != "queued" || n != 0 {
+		t.Errorf("the segment is %s after %d attempts, want queued after 0", state, n)
+	}
+}
+
+func TestAttempt_ToolsThatAreNotDeclared(t *testing.T) {
+	b := newBench(t, t.TempDir(), done)
+	_, err := b.runner.Attempt(t.Context(), b.item(t, func(it *Item) { it.Tools = []string{"deploy"} }))
+	if !errors.Is(err, ErrTools) || b.model.sent != 0 {
+		t.Errorf("%d requests, error %v; want none and %v", b.model.sent, err, ErrTools)
+	}
+}
+
+func TestAttempt_NoToolsAtAllProposes(t *testing.T) {
+	b := newBench(t, t.TempDir(), answer{text: "set it to 30"})
+	var err error
+	if b.runner.Tools, err = tools.NewSet(nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.runner.Attempt(t.Context(), b.item(t))
+	if err != nil || got.Proposal != "set it to 30" || got.Outcome == Repaired {
+		t.Errorf("%+v, %v; want a proposal that changes no verdict", got, err)
+	}
+}
+
+func TestAttempt_ParkedUntilTheEndpointServes(t *testing.T) {
+	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	b := newBench(t, t.TempDir(), answer{err: &endpoint.Error{Class: endpoint.ClassPark, Status: 429, Until: until, Billed: endpoint.BillingNot, Message: "per day"}})
+	if _, err := b.runner.Attempt(t.Context(), b.item(t)); err == nil {
+		t.Error("the caller is not told that the endpoint is parked")
+	}
+	if state, n := b.state(t); state != "parked" || n != 0 {
+		t.Errorf("the segment is %s after %d attempts, want parked after 0", state, n)
+	}
+	for _, tt := range []struct {
+		at   time.Time
+		want int
+	}{{until.Add(-time.Second), 0}, {until, 1}} {
+		if ready, err := b.runner.Queue.Ready(t.Context(), tt.at); err != nil || len(ready) != tt.want {
+			t.Errorf("at %v %d segments are ready (%v), want %d", tt.at, len(ready), err, tt.want)
+		}
+	}
+}
+
+func TestAttempt_RetriesTwiceAndReservesEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := answer{err: &endpoint.Error{Class: endpoint.ClassRetry, Status: 503, Wait: 7 * time.Second, Billed: endpoint.BillingUnknown, Message: "busy"}}
+		b := newBench(t, t.TempDir(), busy)
+		start := time.Now()
+		if _, err := b.runner.Attempt(t.Context(), b.item(t)); err == nil {
+			t.Error("no error after three refusals")
+		}
+		if waited := time.Since(start); waited != 14*time.Second {
+			t.Errorf("it waited %v, want 14s", waited)
+		}
+		if b.model.sent != 3 {
+			t.Errorf("%d requests, want 3", b.model.sent)
+		}
+		var reservations int
+		if err := b.store.DB.Write.QueryRow(`SELECT count(*) FROM budget_entries WHERE kind = 'reserve'`).Scan(&reservations); err != nil || reservations != 3 {
+			t.Errorf("%d reservations (%v), want one a request", reservations, err)
+		}
+		b.store.Close()
+	})
+}
+
+func TestAttempt_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := newBench(t, t.TempDir(), call(look), done)
+	b.runner.Endpoint = interrupting{b.model, cancel}
+	got, _ := b.runner.Attempt(ctx, b.item(t))
+	if got.Outcome != "" || got.StopReason != "interrupted" {
+		t.Errorf("outcome %q ended by %q, want an interrupted attempt", got.Outcome, got.StopReason)
+	}
+	if r := b.books(t); r.Held != 0 || r.Spent != 100 {
+		t.Errorf("held %d, spent %d: what was sent must be booked after SIGTERM too", r.Held, r.Spent)
+	}
+	if state, _ := b.state(t); state != "queued" {
+		t.Errorf("the segment is %s, want queued", state)
+	}
+}
+
+// interrupting answers, and is interrupted by then.
+type interrupting struct {
+	*model
+	cancel func()
+}
+
+func (i interrupting) Do(ctx context.Context, p endpoint.Prepared) (endpoint.Reply, error) {
+	defer i.cancel()
+	return i.model.Do(ctx, p)
+}
+
+// A row that CHECKs refuse shows that the state machine is in the database.
+func TestQueue_StatesAreGuarded(t *testing.T) {
+	b := newBench(t, t.TempDir(), done)
+	b.item(t)
+	if _, err := b.store.DB.Write.Exec(`UPDATE rerun_queue SET state = 'parked'`); err == nil {
+		t.Error("a segment is parked without a time")
+	}
+	var none sql.NullString
+	if err := b.store.DB.Write.QueryRow(`SELECT last_error FROM rerun_queue WHERE state = 'parked'`).Scan(&none); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("a parked segment is there: %v", err)
+	}
+}
