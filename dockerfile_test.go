@@ -38,9 +38,9 @@ func TestDockerfile(t *testing.T) {
 				t.Fatalf("%s: %v\n%s", line, err, text)
 			}
 		case word == "COPY" && strings.HasPrefix(rest, "--from=build "):
-			for _, f := range strings.Fields(rest) {
-				if strings.HasPrefix(f, "/out/") {
-					copied[strings.TrimPrefix(f, "/out/")] = true
+			for f := range strings.FieldsSeq(rest) {
+				if name, ok := strings.CutPrefix(f, "/out/"); ok {
+					copied[name] = true
 				}
 			}
 		}

@@ -187,7 +187,7 @@ func sources(t *testing.T) []string {
 		})
 	}
 	var names []string
-	err := filepath.WalkDir(".", func(p string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(p string, _ os.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(p, ".go") {
 			names = append(names, filepath.ToSlash(p))
 		}

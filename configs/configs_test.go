@@ -136,7 +136,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestLoad_AllMistakesAtOnce(t *testing.T) {
-	file := write(t, "settle: 3\nbudget:\n  tokens: true\n  period: year\nlog:\n  levle: info\ntools:\n  - name: x\n    class: red\n")
+	file := write(t, "settle: 3\nbudget:\n  tokens: true\n  period: year\nlog:\n  levl: info\ntools:\n  - name: x\n    class: red\n")
 	_, err := Load(file, env("HOME", "/home/u"))
 	if err == nil {
 		t.Fatal("no error")
@@ -148,7 +148,7 @@ func TestLoad_AllMistakesAtOnce(t *testing.T) {
 		key, _, _ := strings.Cut(rest, ": ")
 		keys = append(keys, number+" "+key)
 	}
-	want := []string{"1 settle", "3 budget.tokens", "4 budget.period", "6 log.levle", "8 tools[0].argv", "9 tools[0].class"}
+	want := []string{"1 settle", "3 budget.tokens", "4 budget.period", "6 log.levl", "8 tools[0].argv", "9 tools[0].class"}
 	if !slices.Equal(keys, want) {
 		t.Errorf("got %q\nwant %q", keys, want)
 	}
@@ -373,7 +373,7 @@ func TestParametersJSON(t *testing.T) {
 		{"json is kept", Tool{Parameters: `{"B":1,"A":1.0}`}, `{"B":1,"A":1.0}`, ""},
 		{"yaml", Tool{Parameters: "B: 1\nA: x"}, `{"A":"x","B":1}`, ""},
 		{"file", Tool{ParametersFile: "schema.json"}, "{\n\t\"type\": \"object\"\n}", ""},
-		{"missing file", Tool{Name: "t", ParametersFile: "x"}, "", "tool t: parameters_file: "},
+		{"missing file", Tool{Name: "t", ParametersFile: "x"}, "", "parameters_file: "},
 		{"null", Tool{Parameters: "null"}, "", "must be a JSON schema"},
 		{"list", Tool{Parameters: "[]"}, "", "must be a JSON schema"},
 		{"nan", Tool{Parameters: "a: .nan"}, "", "cannot be written as JSON"},

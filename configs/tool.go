@@ -18,14 +18,14 @@ func (t Tool) ParametersJSON(readFile func(string) ([]byte, error)) (json.RawMes
 		key = "parameters_file " + t.ParametersFile
 		var err error
 		if text, err = readFile(t.ParametersFile); err != nil {
-			return nil, fmt.Errorf("tool %s: parameters_file: %w", t.Name, err)
+			return nil, fmt.Errorf("parameters_file: %w", err)
 		}
 	} else if t.Parameters == "" {
 		return nil, nil
 	}
 	schema, err := schemaJSON(text)
 	if err != nil {
-		return nil, fmt.Errorf("tool %s: %s: %w", t.Name, key, err)
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	return schema, nil
 }
