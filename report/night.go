@@ -68,14 +68,30 @@ func NightText(w io.Writer, n Night) error {
 	for _, r := range n.Runs {
 		nightRun(&b, r)
 	}
-	nightProblems(&b, n.Problems)
-	nightReruns(&b, n)
+	nightEnd(&b, n)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// QueueText writes what waits, what cannot be audited, and the budget: a digest
+// without its runs.
+func QueueText(w io.Writer, n Night) error {
+	var b strings.Builder
+	if len(n.Waiting) == 0 {
+		b.WriteString("no segment waits for a re-run\n")
+	}
+	nightEnd(&b, n)
+	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
+	return err
+}
+
+func nightEnd(b *strings.Builder, n Night) {
+	nightProblems(b, n.Problems)
+	nightReruns(b, n)
 	if n.Budget.Allowance > 0 {
 		b.WriteByte('\n')
 		b.WriteString(budgetLine(n.Budget))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func nightRun(b *strings.Builder, r NightRun) {

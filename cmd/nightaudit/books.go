@@ -84,17 +84,13 @@ func reportCmd(config *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, plan, err := endpointOf(cfg, func(string) string { return "" })
-			if err != nil {
-				plan = ""
-			}
 			return view(cmd.Context(), cfg, func(v viewed) error {
 				now := time.Now()
 				d, err := scheduler.Digest(cmd.Context(), v.store, v.queue, v.account, now.Add(-since), now)
 				if err != nil {
 					return err
 				}
-				d.PlanMode = plan
+				d.PlanMode = planMode(cfg)
 				if asJSON {
 					return report.NightJSON(cmd.OutOrStdout(), d)
 				}

@@ -41,13 +41,14 @@ type night struct {
 	queue   *rerun.Queue
 	account *budget.Account
 	pass    *scheduler.Pass
-	plan    string // why nothing is re-run, "" where an endpoint is configured
+	since   time.Time // what the next digest begins with: also what the start had to mend
+	plan    string    // why nothing is re-run, "" where an endpoint is configured
 }
 
 // openNight opens the state directory for working on it: it takes the lock,
 // brings the database up to date, and closes what a killed program left open.
 func openNight(ctx context.Context, cfg configs.Config, o nightOptions) (n *night, err error) {
-	n = &night{cfg: cfg, opts: o}
+	n = &night{cfg: cfg, opts: o, since: o.now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
@@ -126,7 +127,6 @@ func (n *night) close() error {
 
 // once makes one pass and prints its digest.
 func (n *night) once(ctx context.Context, w io.Writer, format string) error {
-	start := n.opts.now()
 	if err := n.openBooks(ctx); err != nil {
 		return err
 	}
@@ -136,7 +136,9 @@ func (n *night) once(ctx context.Context, w io.Writer, format string) error {
 	if err != nil {
 		return fmt.Errorf("the pass was cut off; what was done stays done: %w", err)
 	}
-	return n.digest(ctx, w, format, start)
+	since := n.since
+	n.since = n.opts.now()
+	return n.digest(ctx, w, format, since)
 }
 
 // digest prints what has happened since a time.
