@@ -62,10 +62,10 @@ func Enqueue(ctx context.Context, tx *sql.Tx, it Item, now time.Time) error {
 }
 
 // MakeStale marks what is queued for older versions of a run's trace.
-func MakeStale(ctx context.Context, tx *sql.Tx, runKey, traceHash string, now time.Time) error {
+func MakeStale(ctx context.Context, tx *sql.Tx, runKey, path, traceHash string, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE rerun_queue SET state = 'stale', parked_until_ms = NULL, updated_ms = ?
-		 WHERE run_key = ? AND trace_hash <> ? AND state IN ('queued', 'parked')`, now.UnixMilli(), runKey, traceHash)
+		 WHERE run_key = ? AND path = ? AND trace_hash <> ? AND state IN ('queued', 'parked')`, now.UnixMilli(), runKey, path, traceHash)
 	if err != nil {
 		return fmt.Errorf("mark stale segments: %w", err)
 	}

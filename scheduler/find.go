@@ -20,7 +20,6 @@ import (
 	"nightaudit/audit/claims"
 	"nightaudit/store"
 	"nightaudit/trace"
-	"nightaudit/trace/claudecode"
 	"nightaudit/trace/detect"
 )
 
@@ -206,12 +205,6 @@ func prefixChanged(ctx context.Context, src trace.Source, before store.FileState
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)) != before.SHA256, nil
-}
-
-// isChild tells whether a file holds the calls of a sub-agent only: it belongs to
-// its parent's run and is no run of its own.
-func isChild(run *trace.Run) bool {
-	return run.Format == claudecode.Format && strings.HasPrefix(filepath.Base(run.Source), "agent-")
 }
 
 // seen returns what the store knows of a source's files, by path.

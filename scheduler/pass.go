@@ -143,7 +143,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 		if err != nil {
 			return false, err
 		}
-		if isChild(run) {
+		if run.Child {
 			continue
 		}
 		if !p.finished(run, file, now) {
@@ -198,7 +198,7 @@ func (p *Pass) plan(r *audit.Report, verdicts store.RunRecord) ([]rerun.Item, er
 
 func enqueue(ctx context.Context, tx *sql.Tx, runs []store.RunRecord, items []rerun.Item, now time.Time) error {
 	for _, r := range runs {
-		if err := rerun.MakeStale(ctx, tx, r.RunKey, r.TraceHash, now); err != nil {
+		if err := rerun.MakeStale(ctx, tx, r.RunKey, r.Path, r.TraceHash, now); err != nil {
 			return err
 		}
 	}

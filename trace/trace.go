@@ -194,6 +194,9 @@ type Run struct {
 	// NoEndRecords is set for formats that never record an end, so that a missing
 	// one says nothing.
 	NoEndRecords bool
+	// Child is set when the file holds the work of a sub-agent only: it belongs to
+	// the run that delegated it and is no run of its own.
+	Child bool
 	// Torn is set when the last line has no line end and is not yet whole: a run
 	// that is still being written.
 	Torn bool

@@ -71,4 +71,3 @@ func planMode(cfg configs.Config) string {
 	}
 	return plan
 }
-

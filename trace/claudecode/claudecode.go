@@ -192,6 +192,7 @@ func (s *session) finish() error {
 	if len(s.sessions) > 1 {
 		run.Notes = map[string]string{"sessions": strconv.Itoa(len(s.sessions)) + " session ids in one file; the last is taken"}
 	}
+	run.Child = !s.began && s.sideTask != ""
 	s.joinChildren()
 	s.findGaps()
 	s.addUsage()
