@@ -13,7 +13,7 @@ import (
 func (l *ledger) envelope(e *claims.Envelope) group {
 	b := &envelopes{ledger: l, want: e, committed: map[string]int{}, failed: map[string]int{}}
 	for i := range l.run.Calls {
-		if c := &l.run.Calls[i]; c.Envelope || l.run.Format == "native" && !c.ResultOnly {
+		if c := &l.run.Calls[i]; !c.ResultOnly && (c.Envelope || l.run.Format == "native") {
 			b.check(i)
 		}
 	}

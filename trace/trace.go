@@ -130,7 +130,7 @@ type Call struct {
 	Start  time.Time
 	// Child is the recorded summary of delegated work (an object), where there is one.
 	Child Body
-	// Envelope marks a line in the envelope form (request, response, schema hash).
+	// Envelope marks a call whose Result is an envelope's response: status and body.
 	Envelope bool
 	// ResultOnly marks a result that belongs to no recorded call, or one more
 	// result under an id that already has one: evidence, but no call of its own.

@@ -48,11 +48,12 @@ func Load(file string, data []byte, opt Options) ([]Claim, error) {
 	return l.claims(list.list)
 }
 
-// LoadOne reads a single claim object, as it stands in a trace.
+// LoadOne reads a single claim object, as it stands in a trace. Beside an error
+// the Claim holds what was read before it, at least its id.
 func LoadOne(name string, data []byte, number int, opt Options) (Claim, error) {
 	n, err := parseJSON(name, data)
 	if err != nil {
-		return Claim{}, err
+		return Claim{ID: "c" + strconv.Itoa(number), Source: opt.Source}, err
 	}
 	l := &loader{file: name, opt: opt, ignore: map[string]bool{"type": true, "ts": true}}
 	return l.claim(n, number)

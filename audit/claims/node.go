@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	"nightaudit/trace"
 )
 
 // node is a JSON or YAML value with its place, so that one loader serves both.
@@ -62,18 +65,28 @@ const maxDepth = 100
 // else YAML.
 func parse(file string, data []byte) (node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(data) {
-		return node{}, &Error{File: file, Kind: BadJSON, Detail: "not UTF-8 text"}
-	}
 	trimmed := bytes.TrimLeft(data, " \t\r\n")
 	isYAML := strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
-	if len(trimmed) == 0 {
-		return node{}, &Error{File: file, Kind: BadJSON, Detail: "the file is empty; it needs a list of claims"}
-	}
-	if !isYAML && (strings.HasSuffix(file, ".json") || trimmed[0] == '[' || trimmed[0] == '{') {
+	if !isYAML && (strings.HasSuffix(file, ".json") || len(trimmed) == 0 || trimmed[0] == '[' || trimmed[0] == '{') {
 		return parseJSON(file, data)
 	}
 	return parseYAML(file, data)
+}
+
+// notText refuses what is no UTF-8 text, or no text at all.
+func notText(file string, data []byte, kind Kind) error {
+	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
+		return &Error{File: file, Kind: kind, Detail: "the file is empty; it needs a list of claims"}
+	}
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			line, column := place(data, int64(i))
+			return &Error{File: file, Line: line, Column: column, Kind: kind, Detail: "not UTF-8 text"}
+		}
+		i += n
+	}
+	return nil
 }
 
 type jsonParser struct {
@@ -83,26 +96,31 @@ type jsonParser struct {
 }
 
 func parseJSON(file string, data []byte) (node, error) {
-	p := &jsonParser{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
-	p.dec.UseNumber()
-	n, err := p.value(0)
-	if err != nil {
+	if err := notText(file, data, BadJSON); err != nil {
 		return node{}, err
 	}
-	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
-		return node{}, p.fail("something follows the end of the claims")
+	p := &jsonParser{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	p.dec.UseNumber()
+	// The decoder's tokens give the places of values, but not those of faults.
+	var syntax *trace.SyntaxError
+	if _, err := trace.ParseValue(data); errors.As(err, &syntax) {
+		detail := "not JSON: " + syntax.Reason
+		if syntax.Offset == int64(len(data)) {
+			detail = "not JSON: the file ends too early"
+		}
+		return node{}, p.fail(syntax.Offset, detail)
 	}
-	return n, nil
+	return p.value(0)
 }
 
-// fail makes an error at the place that the decoder has reached.
-func (p *jsonParser) fail(detail string) error {
-	line, column := p.place(p.dec.InputOffset())
+// fail makes an error at a place of the text.
+func (p *jsonParser) fail(offset int64, detail string) error {
+	line, column := place(p.data, offset)
 	return &Error{File: p.file, Line: line, Column: column, Kind: BadJSON, Detail: detail}
 }
 
-func (p *jsonParser) place(offset int64) (line, column int) {
-	before := p.data[:min(offset, int64(len(p.data)))]
+func place(data []byte, offset int64) (line, column int) {
+	before := data[:min(offset, int64(len(data)))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1
 }
@@ -110,24 +128,14 @@ func (p *jsonParser) place(offset int64) (line, column int) {
 // token returns the next token and the place where it begins.
 func (p *jsonParser) token() (tok json.Token, line, column int, err error) {
 	from := p.dec.InputOffset()
-	tok, err = p.dec.Token()
-	if err != nil {
-		reason := "not JSON: " + strings.TrimPrefix(err.Error(), "json: ")
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			reason = "not JSON: the file ends too early"
-		}
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			from = syntax.Offset - 1
-		}
-		line, column = p.place(from)
-		return nil, 0, 0, &Error{File: p.file, Line: line, Column: column, Kind: BadJSON, Detail: reason}
-	}
 	// The decoder's offset stands behind the token before: pass what lies between.
 	for from < int64(len(p.data)) && strings.IndexByte(" \t\r\n,:", p.data[from]) >= 0 {
 		from++
 	}
-	line, column = p.place(from)
+	if tok, err = p.dec.Token(); err != nil {
+		return nil, 0, 0, p.fail(from, "not JSON: "+strings.TrimPrefix(err.Error(), "json: "))
+	}
+	line, column = place(p.data, from)
 	return tok, line, column, nil
 }
 
@@ -148,7 +156,7 @@ func (p *jsonParser) value(depth int) (node, error) {
 		n.kind, n.text = "string", t
 	case json.Delim:
 		if depth == maxDepth {
-			return node{}, p.fail(fmt.Sprintf("nested deeper than %d levels", maxDepth))
+			return node{}, p.fail(p.dec.InputOffset()-1, fmt.Sprintf("nested deeper than %d levels", maxDepth))
 		}
 		if t == '[' {
 			n.kind = "list"
@@ -195,19 +203,43 @@ func (p *jsonParser) object(n node, depth int) (node, error) {
 }
 
 func parseYAML(file string, data []byte) (node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return node{}, &Error{File: file, Kind: BadYAML, Detail: "the file is empty; it needs a list of claims"}
-		}
-		return node{}, &Error{File: file, Kind: BadYAML, Detail: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	if err := notText(file, data, BadYAML); err != nil {
+		return node{}, err
 	}
-	var second yaml.Node
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return node{}, &Error{File: file, Kind: BadYAML, Detail: "a second document follows; one file holds one list of claims"}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF) || err == nil && isEmpty(doc):
+		return node{}, &Error{File: file, Kind: BadYAML, Detail: "the file is empty; it needs a list of claims"}
+	case err != nil:
+		return node{}, yamlFault(file, err)
+	}
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		return node{}, &Error{File: file, Line: second.Line, Column: second.Column, Kind: BadYAML, Detail: "a second document begins; one file holds one list of claims"}
+	case !errors.Is(err, io.EOF):
+		return node{}, yamlFault(file, err)
 	}
 	return fromYAML(file, doc.Content[0], 0)
+}
+
+// isEmpty holds for a document without content: "---" and nothing behind it.
+func isEmpty(doc yaml.Node) bool {
+	return len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" && doc.Content[0].Style == 0
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// yamlFault takes the place out of the text of a parser's error.
+func yamlFault(file string, err error) error {
+	e := &Error{File: file, Kind: BadYAML, Detail: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := yamlLine.FindStringSubmatch(e.Detail); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Column = 1
+		e.Detail = e.Detail[len(m[0]):]
+	}
+	e.Detail = "not YAML: " + e.Detail
+	return e
 }
 
 func fromYAML(file string, y *yaml.Node, depth int) (node, error) {
@@ -217,6 +249,9 @@ func fromYAML(file string, y *yaml.Node, depth int) (node, error) {
 	}
 	if depth > maxDepth {
 		return fail(fmt.Sprintf("nested deeper than %d levels", maxDepth))
+	}
+	if y.Anchor != "" || y.Kind == yaml.AliasNode {
+		return fail("anchors and aliases are not allowed here; write the value out")
 	}
 	switch y.Kind {
 	case yaml.MappingNode:
@@ -251,9 +286,16 @@ func fromYAML(file string, y *yaml.Node, depth int) (node, error) {
 	case yaml.ScalarNode:
 		return scalar(n, y, fail)
 	default:
-		return fail("anchors and aliases are not allowed here; write the value out")
+		return fail("not a value of the kinds that claims are made of")
 	}
 }
+
+// isNumber tells whether a scalar is a number as JSON writes it.
+func isNumber(s string) bool {
+	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s))
+}
+
+var plainInteger = regexp.MustCompile(`^(\+(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+)$`)
 
 // scalar gives a YAML scalar its JSON kind, by the core schema of YAML 1.2 (yes
 // and no are strings).
@@ -263,19 +305,23 @@ func scalar(n node, y *yaml.Node, fail func(string) (node, error)) (node, error)
 		n.kind = "null"
 	case "!!bool":
 		n.kind, n.boolean = "boolean", strings.EqualFold(y.Value, "true")
+		if !n.boolean && !strings.EqualFold(y.Value, "false") {
+			return fail("a boolean is true or false")
+		}
 	case "!!int":
 		n.kind, n.text = "number", y.Value
-		if !json.Valid([]byte(y.Value)) {
-			var i int64
-			if y.Decode(&i) != nil {
-				return fail("a number that cannot be read; write it in decimal digits")
+		if !isNumber(n.text) {
+			// What YAML 1.1 and 1.2 read alike; 0777 and 1_000 they do not.
+			i, ok := new(big.Int).SetString(y.Value, 0)
+			if !ok || !plainInteger.MatchString(y.Value) {
+				return fail("a number that cannot be read for sure; write it in decimal digits, or in quotes if it is a text")
 			}
-			n.text = strconv.FormatInt(i, 10)
+			n.text = i.String()
 		}
 	case "!!float":
 		n.kind, n.text = "number", y.Value
-		if !json.Valid([]byte(y.Value)) {
-			return fail("a number that JSON does not know; write digits on both sides of the point")
+		if !isNumber(n.text) {
+			return fail("a number that JSON does not know; write digits on both sides of the point, or quotes if it is a text")
 		}
 	default: // strings, and timestamps, which stay the text that they are
 		n.kind, n.text = "string", y.Value

@@ -101,11 +101,15 @@ func (r *reading) byFlag() Outcome {
 	switch {
 	case strings.EqualFold(c.Status, "unknown"):
 		return Outcome{Kind: Unknown, Evidence: None}
+	case failedStatus[strings.ToLower(c.Status)] && (c.OK == trace.FlagTrue || c.IsError == trace.FlagFalse):
+		return Outcome{Kind: Suspect, Evidence: Status, Detail: "the flag says that it succeeded, the status is " + c.Status}
+	case failedStatus[strings.ToLower(c.Status)]:
+		return Outcome{Kind: Error, Evidence: Status, Detail: r.firstLine()}
 	case c.OK == trace.FlagTrue || c.IsError == trace.FlagFalse:
 		return Outcome{Kind: OK, Evidence: Flag}
 	case c.OK == trace.FlagInvalid || c.IsError == trace.FlagInvalid:
 		return Outcome{Kind: Suspect, Evidence: Flag, Detail: "a flag that is no boolean"}
-	case c.Error.Present():
+	case r.hasError():
 		return Outcome{Kind: Error, Evidence: Body, Detail: r.firstLine()}
 	default:
 		return Outcome{Kind: OK, Evidence: Recorded}

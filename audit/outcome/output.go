@@ -1,6 +1,8 @@
 package outcome
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	"nightaudit/trace"
@@ -8,7 +10,7 @@ import (
 
 // Output returns the text that a call returned: a string as it stands; text
 // blocks joined by line breaks; stdout, a line break and stderr of an object;
-// any other result as its JSON; the error's text when there is no result.
+// any other result as compact JSON; the error's text when there is no result.
 func Output(run *trace.Run, c *trace.Call) (string, error) {
 	result, err := run.Value(c.Result)
 	if err != nil {
@@ -48,7 +50,11 @@ func plain(v trace.Value) string {
 			return stdout.Text() + "\n" + stderr.Text()
 		}
 	}
-	return string(v.Raw())
+	var b bytes.Buffer
+	if json.Compact(&b, v.Raw()) != nil {
+		return string(v.Raw())
+	}
+	return b.String()
 }
 
 // textBlocks returns the texts of a list of content blocks; false for a list of

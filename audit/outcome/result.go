@@ -1,9 +1,12 @@
 package outcome
 
 import (
+	"bytes"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"nightaudit/trace"
 )
@@ -68,8 +71,8 @@ func (r *reading) notRun() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	r.load()
-	for _, start := range cancelledStarts {
-		if strings.HasPrefix(r.text, start) {
+	for _, prefix := range cancelledStarts {
+		if strings.HasPrefix(r.text, prefix) {
 			return Outcome{Kind: Cancelled, Evidence: Text, Detail: r.firstLine()}, true
 		}
 	}
@@ -88,7 +91,7 @@ func (r *reading) exitInResult() (int32, bool) {
 	r.load()
 	for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode"} {
 		if code, ok := r.result.Get(key).Int(); ok {
-			return int32(code), true //nolint:gosec // exit codes are small; a wrapped one is still not 0 unless it was 0 modulo 2^32
+			return int32(max(math.MinInt32, min(code, math.MaxInt32))), true // never wrapped: it might become 0
 		}
 	}
 	return 0, false
@@ -176,7 +179,8 @@ func saysFailure(body trace.Value) string {
 func nonEmpty(v trace.Value) bool {
 	switch v.Kind() {
 	case trace.KindString, trace.KindArray, trace.KindObject:
-		return len(v.Raw()) > 2
+		raw := v.Raw()
+		return len(bytes.TrimSpace(raw[1:len(raw)-1])) > 0
 	case trace.KindBool:
 		return v.Flag() == trace.FlagTrue
 	default:
@@ -184,11 +188,21 @@ func nonEmpty(v trace.Value) bool {
 	}
 }
 
+// hasError tells whether the record itself holds an error that says something.
+func (r *reading) hasError() bool {
+	v, err := r.run.Value(r.call.Error)
+	if err != nil {
+		r.err = err
+		return false
+	}
+	return nonEmpty(v) || v.Kind() == trace.KindNumber && v.Float() != 0
+}
+
 // byText recognises failures by how the result's text begins.
 func (r *reading) byText() (Outcome, bool) {
 	r.load()
-	for _, start := range wrapperFailures {
-		if strings.HasPrefix(r.text, start) {
+	for _, prefix := range wrapperFailures {
+		if strings.HasPrefix(r.text, prefix) {
 			return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
 		}
 	}
@@ -198,28 +212,34 @@ func (r *reading) byText() (Outcome, bool) {
 	return Outcome{Kind: Suspect, Evidence: Text, Detail: r.firstLine()}, true
 }
 
-// firstLine returns the first line of the result's text, shortened.
+// firstLine returns the first line of the result's text, without secrets and
+// shortened, in this order: half a secret would not be known as one.
 func (r *reading) firstLine() string {
 	r.load()
-	line, _, _ := strings.Cut(strings.TrimSpace(r.text), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(start(r.text, 4096)), "\n")
 	return short(line)
 }
 
 func short(s string) string {
 	const most = 160
-	runes := []rune(s)
+	runes := []rune(trace.Redact(start(s, 4096)))
 	if len(runes) <= most {
-		return s
+		return string(runes)
 	}
 	return string(runes[:most]) + "…"
 }
 
+// start returns at most the first bytes of a text, whole characters only.
+func start(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
 // head is as much of a text as a refusal is looked for in: refusals are short,
 // and a long output that quotes one is not one.
-func head(s string) string {
-	const most = 2000
-	if len(s) > most {
-		return s[:most]
-	}
-	return s
-}
+func head(s string) string { return start(s, 2000) }

@@ -14,6 +14,8 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"nightaudit/trace"
@@ -42,16 +44,27 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 // spansLines tells whether the first value of the file goes on behind its first
 // line, as in a pretty-printed document.
 func spansLines(src trace.Source) bool {
-	head := make([]byte, min(src.Size, 64<<10))
-	n, _ := src.ReadAt(head, 0)
-	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
-	first, _, whole := bytes.Cut(head, []byte("\n"))
-	if !whole || len(first) == 0 || first[0] != '{' {
+	first, ok := firstLine(src)
+	if !ok || len(first) == 0 || first[0] != '{' {
 		return false
 	}
 	_, err := trace.ParseValue(first)
 	var syntax *trace.SyntaxError
 	return errors.As(err, &syntax) && syntax.Offset == int64(len(first))
+}
+
+// firstLine returns the first line that is not blank; false where no line end
+// follows it, or it is too long to be read.
+func firstLine(src trace.Source) ([]byte, bool) {
+	for size := int64(64 << 10); ; size *= 4 {
+		size = min(size, src.Size, trace.MaxLine)
+		head := make([]byte, size)
+		n, _ := src.ReadAt(head, 0) // a fault comes up again when the file is read
+		head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
+		if first, _, whole := bytes.Cut(head, []byte("\n")); whole || int64(n) < size || size == min(src.Size, trace.MaxLine) {
+			return first, whole
+		}
+	}
 }
 
 type reader struct {
@@ -98,16 +111,24 @@ func (r *reader) readSteps(steps trace.Value, lineOf func(trace.Value) int) {
 	r.steps = true
 	r.run.Records++ // the document itself was understood
 	if steps.Kind() != trace.KindArray {
-		r.run.BadLines = append(r.run.BadLines, trace.BadLine{Line: lineOf(steps), Reason: "steps is no list"})
+		r.badLine(lineOf(steps), "steps is no list")
 	}
 	for step := range steps.Elements() {
 		line := lineOf(step)
 		if step.Kind() != trace.KindObject {
-			r.run.BadLines = append(r.run.BadLines, trace.BadLine{Line: line, Reason: "a step that is no JSON object"})
+			r.badLine(line, "a step that is no JSON object")
+			continue
+		}
+		if err := step.UniqueNames(); err != nil {
+			r.badLine(line, err.Error())
 			continue
 		}
 		r.record(trace.Record{Value: step, Pos: trace.Position{Line: line, Offset: step.Body().Offset}})
 	}
+}
+
+func (r *reader) badLine(line int, reason string) {
+	r.run.BadLines = append(r.run.BadLines, trace.BadLine{Line: line, Reason: reason})
 }
 
 // record reads one record by its type.
@@ -185,7 +206,7 @@ func (r *reader) envelope(rec trace.Record) {
 func (r *reader) toolCall(rec trace.Record) bool {
 	tool := textOr(rec.Get("tool"), rec.Get("name").Text())
 	if tool == "" {
-		r.run.BadLines = append(r.run.BadLines, trace.BadLine{Line: rec.Pos.Line, Reason: "a tool_call without a tool"})
+		r.badLine(rec.Pos.Line, "a tool_call without a tool")
 		return false
 	}
 	c := trace.Call{
@@ -216,6 +237,9 @@ func (r *reader) toolResult(rec trace.Record) {
 	id := rec.Get("call_id").ID()
 	if i, ok := r.open[id]; ok && id != "" {
 		if c := &r.run.Calls[i]; !c.ResultPos.Set() {
+			if unfinished(c.Status) {
+				c.Status = "" // true when it was written; the result says what came of it
+			}
 			setResult(c, rec.Value, "result", "content", "response")
 			c.ResultPos = rec.Pos
 			return
@@ -236,11 +260,14 @@ func setResult(c *trace.Call, v trace.Value, results ...string) bool {
 	if c.IsError == trace.FlagAbsent {
 		c.IsError = v.Get("is_error").Flag()
 	}
-	if code, ok := v.Get("exit_code").Int(); ok && code >= math.MinInt32 && code <= math.MaxInt32 {
-		c.HasExit, c.ExitCode = true, int32(code)
+	if code, ok := v.Get("exit_code").Int(); ok {
+		// Windows writes codes beyond 31 bits; none of them may turn into 0.
+		c.HasExit, c.ExitCode = true, int32(max(math.MinInt32, min(code, math.MaxInt32)))
 	}
 	c.Status = textOr(v.Get("status"), c.Status)
-	c.Result = firstGiven(v, results...).Body()
+	result := firstGiven(v, results...)
+	c.Result = result.Body()
+	c.Envelope = result.Given() && result.Body() == v.Get("response").Body()
 	c.Structured = v.Get("structuredContent").Body()
 	if e := v.Get("error"); e.Given() {
 		c.Error = e.Body()
@@ -253,9 +280,19 @@ func setResult(c *trace.Call, v trace.Value, results ...string) bool {
 func takeOver(c, result *trace.Call) {
 	c.OK, c.IsError, c.HasExit, c.ExitCode = result.OK, result.IsError, result.HasExit, result.ExitCode
 	c.Result, c.Structured, c.Error, c.ResultPos = result.Result, result.Structured, result.Error, result.ResultPos
-	if c.Status == "" {
+	c.Envelope = result.Envelope
+	if c.Status == "" || unfinished(c.Status) {
 		c.Status = result.Status
 	}
+}
+
+// unfinished tells whether a status says that a call has not ended yet.
+func unfinished(status string) bool {
+	switch strings.ToLower(status) {
+	case "running", "in_progress", "pending", "started", "background", "backgrounded", "timeout", "timed_out":
+		return true
+	}
+	return false
 }
 
 func (r *reader) add(c trace.Call) {
@@ -298,6 +335,8 @@ func (r *reader) finish() *trace.Run {
 		}
 		r.run.Calls = kept
 	}
+	// The scanner's come behind the reader's own.
+	slices.SortStableFunc(r.run.BadLines, func(a, b trace.BadLine) int { return a.Line - b.Line })
 	if r.steps {
 		r.run.NoEndRecords = true // documents of steps have no end to record
 	}
