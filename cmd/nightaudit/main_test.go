@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"make":   makeFile,
 			"age":    age,
 			"expand": expand,
+			"schema": schema,
 		},
 	})
 }
@@ -79,6 +81,15 @@ func expand(ts *testscript.TestScript, _ bool, args []string) {
 		b.WriteString(os.Expand(ts.ReadFile(a), ts.Getenv))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[len(args)-1]), []byte(b.String()), 0o600))
+}
+
+// schema DB N: writes the schema's number into a database.
+func schema(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec("PRAGMA user_version = " + args[1])
+	ts.Check(err)
 }
 
 // age FILE…: dates files back, so that they count as settled.
