@@ -10,22 +10,54 @@ import (
 )
 
 // Check judges a run: the actions of the trace by their grounds, then the claims
-// that stand in the trace itself, then those given. The error is that of reading the trace again; a trace that was written over in
-// the meantime is no error but trace_gap.
+// that stand in the trace itself, then those given. The error is that of reading
+// the trace again; a trace that was written over in the meantime is no error but
+// trace_gap.
 func Check(run *trace.Run, given []claims.Claim) (*Report, error) {
 	l := newLedger(run)
+	rep := l.report(given)
+	if l.changed {
+		// What was judged before the change was noticed took the trace for whole.
+		rep = l.report(given)
+	}
+	return rep, l.err
+}
+
+func (l *ledger) report(given []claims.Claim) *Report {
+	l.secrets, l.searched = nil, map[int]bool{}
 	all, actions := l.statements()
 	all = append(all, given...)
 
-	rep := &Report{Run: run, NotChecked: sentences(run.Summary)}
+	rep := &Report{Run: l.run, NotChecked: sentences(l.run.Summary)}
 	rep.Claims = append(rep.Claims, actions...)
 	for _, c := range all {
 		rep.Claims = append(rep.Claims, l.judge(c))
 	}
+	distinct(rep.Claims)
 	rep.Secrets = l.secrets
 	rep.Segments = segments(l, rep.Claims)
 	rep.count()
-	return rep, l.err
+	return rep
+}
+
+// distinct gives claims of one id names of their own: an id comes from the trace
+// or from one of several files, and must name one claim of the report. The
+// operator's claims keep theirs before the trace's.
+func distinct(judged []Judged) {
+	taken := map[string]bool{}
+	for _, own := range []bool{false, true} {
+		for i := range judged {
+			c := &judged[i].Claim
+			if (c.Source == claims.SourceTrace || c.Source == claims.SourceAction) != own {
+				continue
+			}
+			id := c.ID
+			for n := 2; taken[c.ID]; n++ {
+				c.ID = fmt.Sprintf("%s-%d", id, n)
+			}
+			taken[c.ID] = true
+		}
+	}
 }
 
 func (r *Report) count() {
@@ -53,7 +85,10 @@ type ledger struct {
 	outcomes []*outcome.Outcome
 	whole    bool
 	secrets  []SecretAt
-	err      error // the first error of reading the trace
+	searched map[int]bool // calls whose secrets are among them
+	err      error        // the first error of reading the trace
+	changed  bool         // bytes have changed since they were scanned
+	lost     map[int]bool // the calls that they belong to
 
 	// Of a merged record: where the re-run's calls begin, and what they observe.
 	from         int
@@ -62,7 +97,7 @@ type ledger struct {
 }
 
 func newLedger(run *trace.Run) *ledger {
-	l := &ledger{run: run, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole()}
+	l := &ledger{run: run, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole(), lost: map[int]bool{}, searched: map[int]bool{}}
 	parents := map[trace.ID]bool{}
 	for i := range run.Calls {
 		parents[run.Calls[i].Parent] = true
@@ -84,7 +119,7 @@ func (l *ledger) outcome(i int) outcome.Outcome {
 	if l.outcomes[i] == nil {
 		o, err := outcome.Of(l.run, &l.run.Calls[i])
 		if err != nil {
-			l.fail(err)
+			l.fail(i, err)
 			o = outcome.Outcome{Kind: outcome.Unknown, Evidence: outcome.None, Detail: err.Error()}
 		}
 		l.outcomes[i] = &o
@@ -92,11 +127,14 @@ func (l *ledger) outcome(i int) outcome.Outcome {
 	return *l.outcomes[i]
 }
 
-// fail notes an error of reading the trace. Bytes that have changed since they
-// were scanned make the trace one with a gap.
-func (l *ledger) fail(err error) {
+// fail notes an error of reading what belongs to call i, -1 for none. Bytes that
+// have changed since they were scanned make the trace one with a gap.
+func (l *ledger) fail(i int, err error) {
 	if isRewritten(err) {
-		l.whole = false
+		l.whole, l.changed = false, true
+		if i >= 0 {
+			l.lost[i] = true
+		}
 		return
 	}
 	if l.err == nil {
@@ -148,7 +186,25 @@ func (l *ledger) judge(c claims.Claim) Judged {
 			Detail: "the claim names nothing that would show it",
 		}))
 	}
+	for i := range groups {
+		l.loseGroup(&groups[i])
+	}
 	return l.sum(c, groups)
+}
+
+// loseGroup turns what could not be told of calls that were written over into
+// trace_gap: it is not the agent's record that fails to tell.
+func (l *ledger) loseGroup(g *group) {
+	for i := range g.findings {
+		f := &g.findings[i]
+		if f.Verdict != Unsupported || !slices.ContainsFunc(f.Calls, func(c CallRef) bool { return l.lost[c.index] }) {
+			continue
+		}
+		if g.verdict == Unsupported && g.reason == f.Reason {
+			g.reason = TraceGap
+		}
+		*f = l.gap(*f)
+	}
 }
 
 // sum makes a claim's verdict out of its requirements' results.
@@ -191,8 +247,15 @@ func (l *ledger) absent(f Finding) Finding {
 	if l.whole {
 		return f
 	}
+	return l.gap(f)
+}
+
+func (l *ledger) gap(f Finding) Finding {
 	f.Verdict, f.Reason, f.rests = Unsupported, TraceGap, false
 	f.Detail = "the trace has a gap, so that what is not in it cannot be told"
+	if l.changed {
+		f.Detail = "the trace was written over while it was read, so that what it held cannot be told"
+	}
 	return f
 }
 
@@ -227,7 +290,11 @@ func (l *ledger) mustShow(name, tool string) Finding {
 		{outcome.Unknown, NoOutcome, "the trace does not record how a call of %s ended"},
 	} {
 		if i, ok := first[k.kind]; ok {
-			return Finding{Requirement: name, Verdict: Unsupported, Reason: k.reason, Calls: l.refs([]int{i}), Detail: fmt.Sprintf(k.detail, tool), rests: true}
+			f := Finding{Requirement: name, Verdict: Unsupported, Reason: k.reason, Calls: l.refs([]int{i}), Detail: fmt.Sprintf(k.detail, tool), rests: true}
+			if k.reason.Missing() {
+				return l.absent(f) // a call that succeeded may stand in the gap
+			}
+			return f
 		}
 	}
 	for _, kind := range []outcome.Kind{outcome.Denied, outcome.Cancelled} {

@@ -11,7 +11,7 @@ import (
 // envelope judges the tool envelopes of a run against their pinned schema: one
 // finding a fault, or one PASS.
 func (l *ledger) envelope(e *claims.Envelope) group {
-	b := &envelopes{ledger: l, want: e, committed: map[string]int{}, failed: map[string]int{}}
+	b := &envelopes{ledger: l, want: e, committed: map[string]int{}, failed: map[string][]int{}, mended: map[int]bool{}}
 	for i := range l.run.Calls {
 		if c := &l.run.Calls[i]; !c.ResultOnly && (c.Envelope || l.run.Format == "native") {
 			b.check(i)
@@ -45,9 +45,9 @@ type envelopes struct {
 	evidence  []int
 	recovered []int
 
-	committed map[string]int // tool and key of a call that took effect
-	failed    map[string]int // … of a failed call: its index among findings
-	mended    map[int]bool   // findings that a later call with the same key recovered
+	committed map[string]int   // tool and key of a call that took effect
+	failed    map[string][]int // … of failed calls: their indexes among findings
+	mended    map[int]bool     // findings that a later call with the same key recovered
 }
 
 func (b *envelopes) add(f Finding) {
@@ -65,11 +65,14 @@ func (b *envelopes) fault(i int, v Verdict, r Reason, detail string) *Finding {
 func (b *envelopes) check(i int) {
 	rec, err := b.run.Value(b.run.Calls[i].Record)
 	if err != nil {
-		b.fail(err)
+		b.fail(i, err)
 		return
 	}
 	b.count++
-	b.secrets = append(b.secrets, secretsOf(b.run, i)...)
+	if !b.searched[i] { // another claim may look at the same line
+		b.searched[i] = true
+		b.secrets = append(b.secrets, secretsOf(b.run, i)...)
+	}
 	tool, key := rec.Get("tool").Text(), rec.Get("idempotency_key").Text()
 	status := rec.Get("response").Get("status")
 	code, isInt := status.Int()
@@ -164,15 +167,15 @@ func (b *envelopes) checkStatus(i int, rec trace.Value, tool, key string, status
 	case !inContract(tool, code):
 		f := b.fault(i, Contradicted, BadStatus, fmt.Sprintf("status %d lies outside the contract of %s", code, tool))
 		f.Observed = statusText(status)
-		b.failed[tool+"\x00"+key] = len(b.findings) - 1
+		if key != "" {
+			b.failed[tool+"\x00"+key] = append(b.failed[tool+"\x00"+key], len(b.findings)-1)
+		}
 	default:
-		if k, was := b.failed[tool+"\x00"+key]; was {
-			if b.mended == nil {
-				b.mended = map[int]bool{}
-			}
+		for _, k := range b.failed[tool+"\x00"+key] {
 			b.mended[k] = true
 			b.recovered = append(b.recovered, b.findings[k].Calls[0].index)
 		}
+		delete(b.failed, tool+"\x00"+key)
 		b.register(tool, key, i)
 		if id := rec.Path("response", "body", "id"); isCreate(tool) && id.Text() == "" {
 			b.fault(i, Contradicted, NoID, "the response of a create holds no id")

@@ -79,8 +79,7 @@ func (l *ledger) compareField(g claims.Ground, i int, f Finding) Finding {
 	}
 	segments, err := claims.SplitPath(g.Field)
 	if err != nil {
-		f.Reason, f.Detail = MalformedGround, err.Error()
-		return f
+		return malformed(f, err.Error())
 	}
 	value, present := lookup(payload, segments)
 	if g.Op == claims.Exists {
@@ -97,16 +96,42 @@ func (l *ledger) compareField(g claims.Ground, i int, f Finding) Finding {
 		return f
 	}
 	if !claims.InRange(value) {
-		f.Reason, f.Detail = MalformedGround, fmt.Sprintf("the field %q of %s holds a number that is out of range", g.Field, g.From)
-		return f
+		return malformed(f, fmt.Sprintf("the field %q of %s holds a number that is out of range", g.Field, g.From))
 	}
-	f.Expected, f.Observed = expected(g), encode(value)
+	f.Expected, f.Observed = hide(segments, expected(g)), hide(segments, encode(value))
 	ok, comparable := holds(g, value)
 	if !comparable {
-		f.Reason, f.Detail = MalformedGround, fmt.Sprintf("min and max need a number, and the field %q of %s is none", g.Field, g.From)
-		return f
+		return malformed(f, fmt.Sprintf("min and max need a number, and the field %q of %s is none", g.Field, g.From))
 	}
 	return settle(f, ok, fmt.Sprintf("the field %q of %s is %s", g.Field, g.From, shorten(f.Observed)))
+}
+
+// malformed makes the finding one about the ground, which rests on no call.
+func malformed(f Finding, detail string) Finding {
+	f.Reason, f.Detail, f.rests = MalformedGround, detail, false
+	return f
+}
+
+// hide takes out of a value what must not be shown, by its own shape or by the
+// name of the field that it was found under. It is compared before.
+func hide(path []string, raw json.RawMessage) json.RawMessage {
+	name := path[len(path)-1]
+	for i := len(path) - 1; i > 0; i-- {
+		if _, isIndex := index(name); !isIndex {
+			break
+		}
+		name = path[i-1]
+	}
+	around := append([]byte("{"), encode(name)...)
+	around = append(append(append(around, ':'), raw...), '}')
+	v, err := trace.ParseValue(trace.RedactJSON(around))
+	if err != nil {
+		return nil
+	}
+	for _, inner := range v.Members() {
+		return inner.Raw()
+	}
+	return nil
 }
 
 func settle(f Finding, ok bool, detail string) Finding {
@@ -190,7 +215,7 @@ func (l *ledger) redone(id trace.ID) (i int, early *Finding) {
 			continue
 		}
 		for k := len(l.run.Calls) - 1; k >= l.from; k-- {
-			if l.run.Calls[k].Tool == l.run.Calls[first].Tool && l.sameArgs(first, k) {
+			if !l.run.Calls[k].ResultOnly && l.run.Calls[k].Tool == l.run.Calls[first].Tool && l.sameArgs(first, k) {
 				return k, nil
 			}
 		}
@@ -208,7 +233,7 @@ func (l *ledger) sameArgs(a, b int) bool {
 func (l *ledger) args(i int) (any, bool) {
 	v, err := l.run.Value(l.run.Calls[i].Args)
 	if err != nil {
-		l.fail(err)
+		l.fail(i, err)
 		return nil, false
 	}
 	if v.Kind() == trace.KindAbsent {
@@ -233,7 +258,7 @@ func (l *ledger) agree(a, b int) bool {
 func (l *ledger) payload(i int) (map[string]any, bool) {
 	v, err := outcome.Payload(l.run, &l.run.Calls[i])
 	if err != nil {
-		l.fail(err)
+		l.fail(i, err)
 		return nil, false
 	}
 	if v.Kind() != trace.KindObject {

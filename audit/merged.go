@@ -25,9 +25,15 @@ type Observes func(merged *trace.Run, write, read *trace.Call) bool
 func CheckMerged(merged *trace.Run, from int, firstKnown bool, list []claims.Claim, observes Observes) ([]Judged, error) {
 	l := newLedger(merged)
 	l.from, l.observes, l.firstUnknown = from, observes, !firstKnown
-	var out []Judged
-	for _, c := range list {
-		out = append(out, l.judge(c))
+	judge := func() (out []Judged) {
+		for _, c := range list {
+			out = append(out, l.judge(c))
+		}
+		return out
+	}
+	out := judge()
+	if l.changed {
+		out = judge() // see Check
 	}
 	return out, l.err
 }

@@ -17,7 +17,7 @@ func (l *ledger) statements() (own []claims.Claim, actions []Judged) {
 		v, err := l.run.Value(st.Body)
 		switch {
 		case err != nil:
-			l.fail(err)
+			l.fail(-1, err)
 		case st.Action:
 			actions = append(actions, l.action(v, st.Pos, len(actions)+1))
 		default:
