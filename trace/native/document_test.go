@@ -20,11 +20,13 @@ func TestRead_Documents(t *testing.T) {
 	}{
 		{
 			"on one line", `{"steps":[{"type":"tool_call","tool":"a"},{"type":"tool_call","tool":"b"}]}`,
-			[]string{"line=1 tool=a", "line=1 tool=b"}, nil, true,
+			[]string{"line=1 tool=a", "line=1 tool=b"},
+			nil, true,
 		},
 		{
 			"over lines", "{\n \"name\": \"x\",\n \"steps\": [\n  {\n   \"type\": \"tool_call\",\n   \"tool\": \"a\"\n  },\n\n  {\"type\": \"tool_call\", \"tool\": \"b\"}\n ]\n}\n",
-			[]string{"line=4 tool=a", "line=9 tool=b"}, nil, true,
+			[]string{"line=4 tool=a", "line=9 tool=b"},
+			nil, true,
 		},
 		{"CRLF", "{\r\n\"steps\": [\r\n{\"type\":\"tool_call\",\"tool\":\"a\"}\r\n]}\r\n", []string{"line=3 tool=a"}, nil, true},
 		{"behind blank lines and a byte-order mark", "\xef\xbb\xbf\n\n{\"steps\":\n[{\"type\":\"tool_call\",\"tool\":\"a\"}]}", []string{"line=4 tool=a"}, nil, true},
