@@ -39,13 +39,13 @@ func cutRun(b *strings.Builder, r *audit.Report) {
 		fmt.Fprintf(b, "segment %d\n", i+1)
 		for _, c := range s.Claims {
 			j := r.Claims[c]
-			fmt.Fprintf(b, "  fails       %s %s: %s (%s)%s\n", j.Verdict, j.Claim.ID, Safe(j.Claim.Text), j.Reason, byHand(j))
+			fmt.Fprintf(b, "  fails       %s %s: %s (%s)%s\n", j.Verdict, Safe(j.Claim.ID), Safe(j.Claim.Text), j.Reason, byHand(j))
 		}
 		fmt.Fprintf(b, "  checkpoint  %s\n", checkpointText(s))
 		fmt.Fprintf(b, "  keep        %s\n", keepText(r.Run, s))
 		fmt.Fprintf(b, "  redo        %s\n", redoText(s))
 		for _, d := range s.Downstream {
-			fmt.Fprintf(b, "  audit again %s: %s\n", r.Claims[d].Claim.ID, Safe(r.Claims[d].Claim.Text))
+			fmt.Fprintf(b, "  audit again %s: %s\n", Safe(r.Claims[d].Claim.ID), Safe(r.Claims[d].Claim.Text))
 		}
 	}
 }
@@ -106,7 +106,7 @@ func redoText(s audit.Segment) string {
 	if s.Start == nil {
 		return "what is missing, behind the last call"
 	}
-	if s.Start.Line == s.End.Line {
+	if *s.Start == *s.End {
 		return callText(s.Start)
 	}
 	return fmt.Sprintf("%s to %s", callText(s.Start), callText(s.End))

@@ -142,7 +142,7 @@ func nightProblems(b *strings.Builder, problems []Problem) {
 		if p.Quarantined {
 			state = "; left alone until it changes or is cleared"
 		}
-		fmt.Fprintf(b, "  %s: %s (%s%s)\n", Safe(p.Path), Safe(short(p.Reason, 300)), plural(p.Count, "failure"), state)
+		fmt.Fprintf(b, "  %s: %s (%s%s)\n", Safe(p.Path), short(Safe(p.Reason), 300), plural(p.Count, "failure"), state)
 	}
 }
 
@@ -179,10 +179,10 @@ func attemptText(b *strings.Builder, a rerun.Attempt) {
 		}
 	}
 	if a.Note != "" && a.Outcome != rerun.Repaired {
-		fmt.Fprintf(b, "                %s\n", Safe(short(a.Note, 300)))
+		fmt.Fprintf(b, "                %s\n", short(Safe(a.Note), 300))
 	}
 	if a.Proposal != "" {
-		fmt.Fprintf(b, "                proposal (no verdict changes): %s\n", Safe(short(a.Proposal, 600)))
+		fmt.Fprintf(b, "                proposal (no verdict changes): %s\n", short(Safe(a.Proposal), 600))
 	}
 }
 
@@ -197,9 +197,9 @@ func claimsOf(w rerun.Waiting) string {
 func waitNote(w rerun.Waiting) string {
 	switch {
 	case w.State == "parked":
-		return "  parked until " + w.ParkedUntil.Format(time.RFC3339) + ": " + Safe(short(w.Note, 200))
+		return "  parked until " + w.ParkedUntil.Format(time.RFC3339) + ": " + short(Safe(w.Note), 200)
 	case w.Note != "":
-		return "  " + Safe(short(w.Note, 200))
+		return "  " + short(Safe(w.Note), 200)
 	default:
 		return ""
 	}
@@ -278,20 +278,20 @@ func toNightJSON(n Night) nightJSON {
 	}
 	for _, r := range n.Runs {
 		run := nightRunJSON{
-			Trace: r.Path, Run: orNull(r.SessionID), Calls: r.Calls, BadLines: r.BadLines, Pass: r.Pass, OwnMeasure: r.OwnMeasure,
+			Trace: r.Path, Run: orNull(trace.Redact(r.SessionID)), Calls: r.Calls, BadLines: r.BadLines, Pass: r.Pass, OwnMeasure: r.OwnMeasure,
 			Unsupported: r.Unsupported, Contradicted: r.Contradicted, NotChecked: r.NotChecked, Claims: []nightClaimJSON{},
 		}
 		for _, c := range r.Claims {
 			run.Claims = append(run.Claims, nightClaimJSON{
-				Key: c.Key, Claim: c.Statement, Verdict: c.Verdict, Reason: c.Reason, Detail: c.Detail, Lines: append([]int{}, c.Lines...), Outcome: orNull(string(c.Outcome)),
+				Key: c.Key, Claim: trace.Redact(c.Statement), Verdict: c.Verdict, Reason: c.Reason, Detail: trace.Redact(c.Detail), Lines: append([]int{}, c.Lines...), Outcome: orNull(string(c.Outcome)),
 			})
 		}
 		out.Runs = append(out.Runs, run)
 	}
 	for _, a := range n.Attempts {
 		out.Attempts = append(out.Attempts, attemptJSON{
-			ID: a.ID, Number: a.Number, Trace: a.Path, OwnTrace: a.TracePath, Outcome: orNull(string(a.Outcome)), StopReason: a.StopReason, Tokens: a.Tokens,
-			Model: a.Model, Endpoint: a.Endpoint, Claims: append([]rerun.ClaimOutcome{}, a.Claims...), Proposal: orNull(trace.Redact(a.Proposal)),
+			ID: a.ID, Number: a.Number, Trace: a.Path, OwnTrace: a.TracePath, Outcome: orNull(string(a.Outcome)), StopReason: trace.Redact(a.StopReason), Tokens: a.Tokens,
+			Model: a.Model, Endpoint: a.Endpoint, Claims: shownOutcomes(a.Claims), Proposal: orNull(trace.Redact(a.Proposal)),
 		})
 	}
 	for _, w := range n.Waiting {
@@ -307,6 +307,15 @@ func toNightJSON(n Night) nightJSON {
 	if n.Budget.Allowance > 0 {
 		b := toBudgetJSON(n.Budget)
 		out.Budget = &b
+	}
+	return out
+}
+
+// shownOutcomes returns the outcomes with their texts fit to be shown.
+func shownOutcomes(list []rerun.ClaimOutcome) []rerun.ClaimOutcome {
+	out := append([]rerun.ClaimOutcome{}, list...)
+	for i := range out {
+		out[i].ID, out[i].Text, out[i].Detail = trace.Redact(out[i].ID), trace.Redact(out[i].Text), trace.Redact(out[i].Detail)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -97,16 +98,21 @@ func JSON(w io.Writer, reports []*audit.Report) error {
 }
 
 func encode(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeJSON(b.Bytes()))
+	return err
 }
 
 func toJSON(r *audit.Report) runJSON {
 	run := r.Run
 	out := runJSON{
-		Trace: run.Source, Run: orNull(run.ID), Format: run.Format, SHA256: hex.EncodeToString(run.SHA256[:]), Calls: CallCount(run),
+		Trace: run.Source, Run: orNull(trace.Redact(run.ID)), Format: run.Format, SHA256: hex.EncodeToString(run.SHA256[:]), Calls: CallCount(run),
 		BadLines: []badLineJSON{}, Gaps: []gapJSON{}, Claims: []claimJSON{}, NotChecked: []string{}, Segments: []segmentJSON{}, Secrets: []secretJSON{},
 		Totals: totalsJSON(r.Totals),
 	}
@@ -136,7 +142,7 @@ func toJSON(r *audit.Report) runJSON {
 
 func toClaimJSON(j audit.Judged) claimJSON {
 	c := claimJSON{
-		ID: j.Claim.ID, Claim: trace.Redact(j.Claim.Text), Source: string(j.Claim.Source), Verdict: string(j.Verdict), Reason: orNull(string(j.Reason)),
+		ID: trace.Redact(j.Claim.ID), Claim: trace.Redact(j.Claim.Text), Source: string(j.Claim.Source), Verdict: string(j.Verdict), Reason: orNull(string(j.Reason)),
 		Strength: orNull(j.Strength), Recovered: j.Recovered, OwnMeasure: j.OwnMeasure, Evidence: calls(j.Evidence), Findings: []findingJSON{},
 	}
 	c.Findings = append(c.Findings, findings(j)...)
@@ -190,7 +196,7 @@ func idJSON(id trace.ID) json.RawMessage {
 func names(r *audit.Report, claims []int) []string {
 	out := []string{}
 	for _, i := range claims {
-		out = append(out, r.Claims[i].Claim.ID)
+		out = append(out, trace.Redact(r.Claims[i].Claim.ID))
 	}
 	return out
 }

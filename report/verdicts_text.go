@@ -82,10 +82,10 @@ func claimText(b *strings.Builder, j audit.Judged) {
 		}
 		fmt.Fprintf(b, "%s%s%s: %s\n", indent, f.Reason, places(f), Safe(f.Detail))
 		if f.Expected != nil {
-			fmt.Fprintf(b, "%s  expected %s\n", indent, Safe(short(string(f.Expected), 200)))
+			fmt.Fprintf(b, "%s  expected %s\n", indent, short(Safe(string(redacted(f.Expected))), 200))
 		}
 		if f.Observed != nil {
-			fmt.Fprintf(b, "%s  observed %s\n", indent, Safe(short(string(f.Observed), 200)))
+			fmt.Fprintf(b, "%s  observed %s\n", indent, short(Safe(string(redacted(f.Observed))), 200))
 		}
 	}
 }
