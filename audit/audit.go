@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nightaudit/audit/claims"
 	"nightaudit/audit/outcome"
@@ -90,6 +91,8 @@ type ledger struct {
 	changed  bool         // bytes have changed since they were scanned
 	lost     map[int]bool // the calls that they belong to
 
+	known    []*facts // of calls that a matcher has looked at
+
 	// Of a merged record: where the re-run's calls begin, and what they observe.
 	from         int
 	observes     Observes
@@ -168,17 +171,47 @@ func single(f Finding) group { return group{f.Verdict, f.Reason, []Finding{f}} }
 // judge gives a claim its verdict.
 func (l *ledger) judge(c claims.Claim) Judged {
 	var groups []group
-	for i, tool := range c.MustShow {
-		groups = append(groups, single(l.mustShow(fmt.Sprintf("must_show[%d]", i), tool)))
+	add := func(f Finding) { groups = append(groups, single(f)) }
+	name := func(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
+	for i := range c.MustShow {
+		if s := &c.MustShow[i]; s.Match == nil {
+			add(l.mustShow(name("must_show", i), s.Tool))
+		} else {
+			add(l.show(name("must_show", i), s))
+		}
 	}
-	for i, tool := range c.MustNotFail {
-		groups = append(groups, single(l.mustNotFail(fmt.Sprintf("must_not_fail[%d]", i), tool)))
+	for i := range c.MustNotFail {
+		if n := &c.MustNotFail[i]; n.Match == nil {
+			add(l.mustNotFail(name("must_not_fail", i), n.Tool))
+		} else {
+			add(l.notFail(name("must_not_fail", i), n))
+		}
+	}
+	for i := range c.MustNotCall {
+		add(l.notCall(name("must_not_call", i), &c.MustNotCall[i]))
+	}
+	for i := range c.Count {
+		add(l.count(name("count", i), &c.Count[i]))
+	}
+	for i := range c.Coverage {
+		add(l.coverage(name("coverage", i), &c.Coverage[i]))
+	}
+	for i := range c.NoDuplicates {
+		add(l.noDuplicates(name("no_duplicates", i), &c.NoDuplicates[i]))
 	}
 	if c.Grounds != nil {
 		groups = append(groups, l.grounds(*c.Grounds, nil, trace.Position{}))
 	}
+	for i, q := range c.Quotes {
+		add(l.quote(name("quotes", i), q))
+	}
 	if c.Envelope != nil {
 		groups = append(groups, l.envelope(c.Envelope))
+	}
+	if c.Run != nil {
+		for _, f := range l.runEnd(c.Run) {
+			add(f)
+		}
 	}
 	if len(groups) == 0 {
 		groups = append(groups, single(Finding{
@@ -232,6 +265,10 @@ func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 	evidence = slices.Compact(evidence)
 	j.Evidence = l.refs(evidence)
 	j.Strength = "reported"
+	if observed := func(f Finding) bool { return f.strength == "observed" }; slices.ContainsFunc(j.Findings, observed) &&
+		!slices.ContainsFunc(j.Findings, func(f Finding) bool { return len(f.Calls) > 0 && !observed(f) && strings.HasPrefix(f.Requirement, "must_show") }) {
+		j.Strength = "observed"
+	}
 	j.OwnMeasure = c.Source == claims.SourceTrace
 	for _, i := range recovered {
 		if len(evidence) > 0 && i < evidence[len(evidence)-1] {

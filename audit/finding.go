@@ -29,6 +29,8 @@ type Finding struct {
 	// rests tells whether the finding rests on its Calls. One that does not (nothing
 	// was there to rest on) lists what it considered, which anchors no segment.
 	rests bool
+	// strength of a PASS: "" the tool said so, else observed.
+	strength string
 	// recovered lists failed calls that this requirement matches.
 	recovered []int
 }
@@ -39,7 +41,8 @@ type Judged struct {
 	Verdict  Verdict
 	Reason   Reason // of the first worst finding; "" for PASS
 	Findings []Finding
-	// Strength of a PASS: reported (the tool said so).
+	// Strength of a PASS: reported (the tool said so), or observed (a later look at
+	// the same target agrees).
 	Strength string
 	// Recovered: a PASS that has an older failed call among those that it asks for.
 	Recovered bool

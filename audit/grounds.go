@@ -44,10 +44,39 @@ func (l *ledger) grounds(g claims.Grounds, faults []string, before trace.Positio
 
 // ground judges one comparison.
 func (l *ledger) ground(g claims.Ground, before trace.Position) Finding {
+	if g.Match != nil {
+		return l.groundByMatch(g)
+	}
 	i, early := l.source(g.From, before)
 	if early != nil {
 		return *early
 	}
+	return l.groundOn(g, i)
+}
+
+// groundByMatch judges a comparison whose call is picked by a matcher: the latest
+// one, or any that passes.
+func (l *ledger) groundByMatch(g claims.Ground) Finding {
+	list, _ := l.candidates(g.Match)
+	if len(list) == 0 {
+		return l.absent(Finding{Verdict: Unsupported, Reason: NoCall, Detail: "no call that the ground names is recorded"})
+	}
+	if g.Pick == claims.PickLatest {
+		list = list[len(list)-1:]
+	}
+	var best Finding
+	for k, c := range list {
+		named := g
+		named.From = trace.TextID(fmt.Sprintf("%s on line %d", l.run.Calls[c.call].Tool, l.run.Calls[c.call].Pos.Line))
+		if f := l.groundOn(named, c.call); k == 0 || best.Verdict.Worse(f.Verdict) {
+			best = f
+		}
+	}
+	return best
+}
+
+// groundOn judges a comparison with the result of call i.
+func (l *ledger) groundOn(g claims.Ground, i int) Finding {
 	at := Finding{Verdict: Unsupported, Calls: l.refs([]int{i}), rests: true}
 	switch o := l.outcome(i); o.Kind {
 	case outcome.OK:

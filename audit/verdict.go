@@ -38,22 +38,33 @@ type Reason string
 
 // Reasons of UNSUPPORTED, missing: the trace is whole and does not hold it.
 const (
-	NoCall     Reason = "no_call"
-	NotRun     Reason = "not_run"
-	CallFailed Reason = "call_failed"
+	NoCall        Reason = "no_call"
+	OtherTarget   Reason = "other_target"
+	NotRun        Reason = "not_run"
+	Stale         Reason = "stale"
+	ZeroTests     Reason = "zero_tests"
+	NoChildCalls  Reason = "no_child_calls"
+	PartialRead   Reason = "partial_read"
+	NotObserved   Reason = "not_observed"
+	OutputMissing Reason = "output_missing"
+	QuoteMissing  Reason = "quote_missing"
+	CallFailed    Reason = "call_failed"
 )
 
 // Reasons of UNSUPPORTED, unclear: nobody can tell from this trace.
 const (
 	Pending            Reason = "pending"
 	Suspect            Reason = "suspect"
+	MaskedExit         Reason = "masked_exit"
 	NoOutcome          Reason = "no_outcome"
 	FieldAbsent        Reason = "field_absent"
 	NoPayload          Reason = "no_payload"
 	SourceFailed       Reason = "source_failed"
+	ChildMissing       Reason = "child_missing"
 	TraceGap           Reason = "trace_gap"
 	EnvelopeIncomplete Reason = "envelope_incomplete"
 	NoRequirement      Reason = "no_requirement"
+	NoRunEnd           Reason = "no_run_end"
 	MalformedGround    Reason = "malformed_ground"
 	AmbiguousCall      Reason = "ambiguous_call"
 	Redacted           Reason = "redacted"
@@ -61,14 +72,21 @@ const (
 
 // Reasons of CONTRADICTED.
 const (
-	Failed         Reason = "failed"
-	ExitCode       Reason = "exit_code"
-	ValueDiffers   Reason = "value_differs"
-	DuplicateWrite Reason = "duplicate_write"
-	SchemaDrift    Reason = "schema_drift"
-	BadStatus      Reason = "bad_status"
-	NoID           Reason = "no_id"
-	RunCutOff      Reason = "run_cut_off"
+	Failed            Reason = "failed"
+	RepeatedUnchanged Reason = "repeated_unchanged"
+	ExitCode          Reason = "exit_code"
+	TestsFailed       Reason = "tests_failed"
+	CountDiffers      Reason = "count_differs"
+	ValueDiffers      Reason = "value_differs"
+	OutputContradicts Reason = "output_contradicts"
+	ForbiddenCall     Reason = "forbidden_call"
+	DuplicateWrite    Reason = "duplicate_write"
+	SchemaDrift       Reason = "schema_drift"
+	BadStatus         Reason = "bad_status"
+	NoID              Reason = "no_id"
+	ChildCutOff       Reason = "child_cut_off"
+	RunCutOff         Reason = "run_cut_off"
+	ReadBackDiffers   Reason = "read_back_differs"
 )
 
 // Missing tells whether the reason belongs to the missing group: the trace is
@@ -76,7 +94,7 @@ const (
 // are unclear.
 func (r Reason) Missing() bool {
 	switch r {
-	case NoCall, NotRun, CallFailed:
+	case NoCall, OtherTarget, NotRun, Stale, ZeroTests, NoChildCalls, PartialRead, NotObserved, OutputMissing, QuoteMissing, CallFailed:
 		return true
 	}
 	return false
@@ -85,9 +103,9 @@ func (r Reason) Missing() bool {
 // NeedsPerson tells whether no re-run can mend what the reason names.
 func (r Reason) NeedsPerson() bool {
 	switch r {
-	case SchemaDrift, DuplicateWrite, BadStatus, NoID:
+	case SchemaDrift, DuplicateWrite, ForbiddenCall, BadStatus, NoID:
 		return true
-	case Failed, ExitCode, ValueDiffers, RunCutOff:
+	case Failed, RepeatedUnchanged, ExitCode, TestsFailed, CountDiffers, ValueDiffers, OutputContradicts, ChildCutOff, RunCutOff, ReadBackDiffers:
 		return false
 	}
 	return !r.Missing()

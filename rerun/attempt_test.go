@@ -118,7 +118,7 @@ func (b *bench) item(t *testing.T, change ...func(*Item)) Item {
 		System: systemText, User: "Repair it.\n", Tools: []string{"config.read", "config.write"}, Estimate: 100,
 		Claims: []Claim{{
 			Key: strings.Repeat("cd", 32), Verdict: "CONTRADICTED", Reason: "failed", Source: claims.SourceFile,
-			Claim: StoredClaim{ID: "c1", Text: "updated the policy", MustShow: []string{"config.write"}, MustNotFail: []string{"config.write"}},
+			Claim: StoredClaim{ID: "c1", Text: "updated the policy", Requirement: []byte(`{"must_show": ["config.write"], "must_not_fail": ["config.write"]}`)},
 		}},
 	}
 	for _, c := range change {

@@ -142,11 +142,11 @@ func (d *digest) required() {
 	d.b.WriteString("What counts as repaired:\n")
 	for _, i := range d.failing {
 		c := d.report.Claims[i].Claim
-		for _, t := range c.MustShow {
-			fmt.Fprintf(&d.b, "- a successful call of %s\n", fence(t, maxTask))
+		for _, s := range c.MustShow {
+			fmt.Fprintf(&d.b, "- a successful call of %s\n", fence(s.Tool, maxTask))
 		}
-		for _, t := range c.MustNotFail {
-			fmt.Fprintf(&d.b, "- no failing call of %s, and behind its successful call a look, with a reading tool, at what it changed\n", fence(t, maxTask))
+		for _, f := range c.MustNotFail {
+			fmt.Fprintf(&d.b, "- no failing call of %s, and behind its successful call a look, with a reading tool, at what it changed\n", fence(f.Tool, maxTask))
 		}
 		if c.Grounds != nil {
 			d.b.WriteString("- the calls above repeated with the same arguments\n")

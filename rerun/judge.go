@@ -62,7 +62,11 @@ func (a *attempt) readOwn(ctx context.Context) (*trace.Run, func(), error) {
 func (a *attempt) judgeRun(merged *trace.Run, from int, firstKnown bool) error {
 	var list []claims.Claim
 	for _, c := range a.item.Claims {
-		list = append(list, c.restore())
+		claim, err := c.restore()
+		if err != nil {
+			return err
+		}
+		list = append(list, claim)
 	}
 	judged, err := audit.CheckMerged(merged, from, firstKnown, list, a.observes)
 	if err != nil {

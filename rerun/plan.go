@@ -1,6 +1,7 @@
 package rerun
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -37,6 +38,10 @@ func (p Policy) Queueable(j audit.Judged) (ok bool, why string) {
 		return false, "what an envelope recorded stays recorded; it needs a person"
 	case j.Claim.Source == claims.SourceAction:
 		return false, "the action has been taken; it needs a person"
+	case !j.Claim.ByTool():
+		return false, "its requirements name classes, commands or files; this version re-runs what is named by tools"
+	case !bytes.Equal(trace.RedactJSON(j.Claim.Requirement), j.Claim.Requirement):
+		return false, "its requirement holds what looks like a secret, which is not stored"
 	case j.Reason.NeedsPerson():
 		return false, "no re-run mends " + string(j.Reason) + "; it needs a person"
 	case j.Verdict == audit.Unsupported && !p.Unsupported:
@@ -62,7 +67,7 @@ func Plan(r *audit.Report, s audit.Segment, from Origin, p Policy, set *tools.Se
 		}
 		it.Claims = append(it.Claims, Claim{
 			Key: from.ClaimKeys[i], Verdict: string(j.Verdict), Reason: string(j.Reason), Source: j.Claim.Source,
-			Claim: StoredClaim{ID: j.Claim.ID, Text: trace.Redact(j.Claim.Text), MustShow: j.Claim.MustShow, MustNotFail: j.Claim.MustNotFail, Grounds: j.Claim.Grounds},
+			Claim: StoredClaim{ID: j.Claim.ID, Text: trace.Redact(j.Claim.Text), Requirement: j.Claim.Requirement},
 		})
 	}
 	if len(failing) == 0 {
@@ -109,8 +114,11 @@ func needed(r *audit.Report, failing []int) []string {
 	}
 	for _, i := range failing {
 		c := r.Claims[i].Claim
-		for _, t := range append(slices.Clone(c.MustShow), c.MustNotFail...) {
-			add(t)
+		for _, s := range c.MustShow {
+			add(s.Tool)
+		}
+		for _, f := range c.MustNotFail {
+			add(f.Tool)
 		}
 		if c.Grounds == nil {
 			continue

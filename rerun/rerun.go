@@ -10,6 +10,8 @@
 package rerun
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"nightaudit/audit/claims"
@@ -54,20 +56,32 @@ type Claim struct {
 	Source  claims.Source `json:"source"`
 }
 
-// StoredClaim is the part of a claim that a re-run is judged by.
+// StoredClaim is the part of a claim that a re-run is judged by: its requirements
+// are kept as they were written, and read again by the loader.
 type StoredClaim struct {
 	ID          string          `json:"id"`
 	Text        string          `json:"text"`
-	MustShow    []string        `json:"must_show,omitempty"`
-	MustNotFail []string        `json:"must_not_fail,omitempty"`
-	Grounds     *claims.Grounds `json:"grounds,omitempty"`
+	Requirement json.RawMessage `json:"requirement"`
 }
 
-func (c Claim) restore() claims.Claim {
-	return claims.Claim{
-		ID: c.Claim.ID, Text: c.Claim.Text, Source: c.Source,
-		MustShow: c.Claim.MustShow, MustNotFail: c.Claim.MustNotFail, Grounds: c.Claim.Grounds,
+// restore loads the stored claim again.
+func (c Claim) restore() (claims.Claim, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(c.Claim.Requirement, &object); err != nil {
+		return claims.Claim{}, fmt.Errorf("read stored claim %s: %w", c.Claim.ID, err)
 	}
+	text, err := json.Marshal(c.Claim.Text)
+	if err != nil {
+		return claims.Claim{}, fmt.Errorf("read stored claim %s: %w", c.Claim.ID, err)
+	}
+	object["claim"] = text
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return claims.Claim{}, fmt.Errorf("read stored claim %s: %w", c.Claim.ID, err)
+	}
+	out, err := claims.LoadOne("stored claim", raw, 1, claims.Options{Source: c.Source})
+	out.ID = c.Claim.ID
+	return out, err
 }
 
 // PastCall is a call of the first run that may have changed something: what keeps

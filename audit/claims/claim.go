@@ -35,10 +35,16 @@ type Claim struct {
 	Source Source
 	Line   int // in the claims file; 0 for a claim of the trace
 
-	MustShow    []string // tools of which a call must have succeeded
-	MustNotFail []string // tools of which no call may have failed
-	Grounds     *Grounds
-	Envelope    *Envelope
+	MustShow     []Show
+	MustNotFail  []NotFail
+	MustNotCall  []Matcher
+	Count        []Count
+	Coverage     []Coverage
+	NoDuplicates []NoDuplicates
+	Grounds      *Grounds
+	Quotes       []string // texts that some tool's result must hold
+	Envelope     *Envelope
+	Run          *RunEnd
 
 	// Requirement is the claim's requirements as canonical JSON: what its key is
 	// made of, and what is shown to people.
@@ -47,7 +53,24 @@ type Claim struct {
 
 // Empty tells whether the claim has no requirement at all.
 func (c *Claim) Empty() bool {
-	return len(c.MustShow) == 0 && len(c.MustNotFail) == 0 && c.Grounds == nil && c.Envelope == nil
+	return len(c.MustShow)+len(c.MustNotFail)+len(c.MustNotCall)+len(c.Count)+len(c.Coverage)+len(c.NoDuplicates)+len(c.Quotes) == 0 &&
+		c.Grounds == nil && c.Envelope == nil && c.Run == nil
+}
+
+// ByTool tells whether everything that the claim requires to be shown, or not to
+// fail, is named by tools alone: what a re-run can be offered.
+func (c *Claim) ByTool() bool {
+	for _, s := range c.MustShow {
+		if s.Match != nil {
+			return false
+		}
+	}
+	for _, f := range c.MustNotFail {
+		if f.Match != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Grounds are comparisons with recorded results: all of them must hold, or any.
@@ -58,8 +81,11 @@ type Grounds struct {
 
 // Ground compares one field of one call's result with a value.
 type Ground struct {
-	From  trace.ID // the call's id
-	Field string   // no dot: one literal key; else a dotted path, integers index arrays
+	From trace.ID // the call's id; "" with Match
+	// Match picks the call in place of an id, with Pick any or latest.
+	Match *Matcher
+	Pick  Pick
+	Field string // no dot: one literal key; else a dotted path, integers index arrays
 	Op    Op
 	// Value is what the field is compared with, decoded with numbers as
 	// json.Number: any value for equals and not_equals, a bool for exists, a list

@@ -54,8 +54,20 @@ func parseGround(v any) (g Ground, fault string) {
 	if _, nested := m["any_of"]; nested {
 		return g, "all_of and any_of do not nest"
 	}
-	if g.From = idOf(m["from"]); g.From == "" {
+	from := idOf(m["from"])
+	if from == "" {
 		return g, "from must be a call's id: a non-empty string or an integer"
+	}
+	g, fault = parseComparison(m)
+	g.From = from
+	return g, fault
+}
+
+// parseComparison reads a premise without the call that it compares.
+func parseComparison(v any) (g Ground, fault string) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return g, "a ground is no object"
 	}
 	field, ok := m["field"].(string)
 	if !ok {

@@ -16,12 +16,13 @@ type Options struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
-// Keys of a claim. Those that stand only in later are known and refused: a
-// requirement that this version cannot check must not be passed over.
+// Keys of a claim and of its grounds.
 var (
-	claimKeys  = []string{"id", "claim", "kind", "must_show", "must_not_fail", "grounds", "envelope"}
+	claimKeys = []string{
+		"id", "claim", "kind", "must_show", "must_not_fail", "must_not_call", "count", "coverage", "no_duplicates",
+		"grounds", "quotes", "envelope", "run",
+	}
 	groundKeys = []string{"from", "field", "equals", "not_equals", "exists", "in", "min", "max"}
-	laterKeys  = []string{"must_not_call", "count", "coverage", "no_duplicates", "quotes", "run"}
 )
 
 // Load reads a claims file: an array of claims, or an object {claims: […]}. The
@@ -34,7 +35,7 @@ func Load(file string, data []byte, opt Options) ([]Claim, error) {
 	l := &loader{file: file, opt: opt}
 	list := root
 	if root.kind == "object" {
-		if err := l.known(root, []string{"claims"}, nil); err != nil {
+		if err := l.known(root, []string{"claims"}); err != nil {
 			return nil, err
 		}
 		if len(root.members) == 0 {
@@ -95,15 +96,12 @@ func (l *loader) isList(n node, key string) error {
 }
 
 // known refuses members that are not among the allowed keys.
-func (l *loader) known(n node, allowed, later []string) error {
+func (l *loader) known(n node, allowed []string) error {
 	for _, m := range n.members {
 		if l.ignore[m.key] || contains(allowed, m.key) {
 			continue
 		}
 		at := node{line: m.line, column: m.column}
-		if contains(later, m.key) {
-			return l.fault(at, UnknownKey, m.key, fmt.Sprintf("this version cannot check %s yet; take it out, or the claim would be judged without it", m.key))
-		}
 		err := l.fault(at, UnknownKey, m.key, fmt.Sprintf("unknown key %q", m.key)).(*Error)
 		err.Nearest = nearest(m.key, allowed)
 		return err
@@ -142,7 +140,7 @@ func (l *loader) claim(n node, number int) (Claim, error) {
 	if n.kind != "object" {
 		return c, l.wrongType(n, "claims", "a list of objects")
 	}
-	if err := l.known(n, claimKeys, laterKeys); err != nil {
+	if err := l.known(n, claimKeys); err != nil {
 		return c, err
 	}
 	requirement := map[string]any{}
@@ -159,9 +157,21 @@ func (l *loader) claim(n node, number int) (Claim, error) {
 		case "kind":
 			err = l.fault(m.value, UnknownKind, "kind", "this version knows no kinds of claims; write out what must be shown")
 		case "must_show":
-			c.MustShow, err = l.tools(m.value, m.key)
+			c.MustShow, err = each(l, m.value, m.key, l.show)
 		case "must_not_fail":
-			c.MustNotFail, err = l.tools(m.value, m.key)
+			c.MustNotFail, err = each(l, m.value, m.key, l.notFail)
+		case "must_not_call":
+			c.MustNotCall, err = each(l, m.value, m.key, l.toolOrMatcher)
+		case "count":
+			c.Count, err = each(l, m.value, m.key, l.count)
+		case "coverage":
+			c.Coverage, err = each(l, m.value, m.key, l.coverage)
+		case "no_duplicates":
+			c.NoDuplicates, err = each(l, m.value, m.key, l.noDuplicates)
+		case "quotes":
+			c.Quotes, err = each(l, m.value, m.key, l.quote)
+		case "run":
+			c.Run, err = l.runEnd(m.value)
 		case "grounds":
 			c.Grounds, err = l.grounds(m.value)
 		case "envelope":
@@ -195,32 +205,11 @@ func (l *loader) text(n node, key string) (string, error) {
 	return n.text, nil
 }
 
-// tools reads a list of tool names.
-func (l *loader) tools(n node, key string) ([]string, error) {
-	if err := l.isList(n, key); err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range n.list {
-		if e.kind == "object" {
-			return nil, l.fault(e, WrongType, key, key+": this version takes tool names (strings), no matchers yet")
-		}
-		if e.kind != "string" {
-			return nil, l.wrongType(e, key, "a list of tool names")
-		}
-		if e.text == "" {
-			return nil, l.fault(e, BadValue, key, key+" names an empty tool")
-		}
-		out = append(out, e.text)
-	}
-	return out, nil
-}
-
 func (l *loader) grounds(n node) (*Grounds, error) {
 	g := &Grounds{}
 	list := n
 	if n.kind == "object" {
-		if err := l.known(n, []string{"all_of", "any_of"}, nil); err != nil {
+		if err := l.known(n, []string{"all_of", "any_of"}); err != nil {
 			return nil, err
 		}
 		if len(n.members) != 1 {
@@ -236,23 +225,44 @@ func (l *loader) grounds(n node) (*Grounds, error) {
 		if e.kind != "object" {
 			return nil, l.wrongType(e, "grounds", "a list of objects")
 		}
-		if err := l.known(e, groundKeys, nil); err != nil {
+		ground, err := l.ground(e)
+		if err != nil {
 			return nil, err
-		}
-		ground, fault := parseGround(e.value())
-		if fault != "" {
-			return nil, l.fault(e, BadValue, "grounds", "grounds: "+fault)
 		}
 		g.List = append(g.List, ground)
 	}
 	return g, nil
 }
 
+// ground reads one comparison; its call is named by id, or picked by a matcher.
+func (l *loader) ground(e node) (Ground, error) {
+	if err := l.known(e, groundKeys); err != nil {
+		return Ground{}, err
+	}
+	if from := e.member("from"); from.kind == "object" {
+		m, pick, err := l.groundSource(from)
+		if err != nil {
+			return Ground{}, err
+		}
+		ground, fault := parseComparison(e.value())
+		if fault != "" {
+			return Ground{}, l.fault(e, BadValue, "grounds", "grounds: "+fault)
+		}
+		ground.Match, ground.Pick = &m, pick
+		return ground, nil
+	}
+	ground, fault := parseGround(e.value())
+	if fault != "" {
+		return Ground{}, l.fault(e, BadValue, "grounds", "grounds: "+fault)
+	}
+	return ground, nil
+}
+
 func (l *loader) envelope(n node) (*Envelope, error) {
 	if n.kind != "object" {
 		return nil, l.wrongType(n, "envelope", "an object")
 	}
-	if err := l.known(n, []string{"schema", "cap"}, nil); err != nil {
+	if err := l.known(n, []string{"schema", "cap"}); err != nil {
 		return nil, err
 	}
 	e := &Envelope{}

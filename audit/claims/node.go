@@ -32,6 +32,16 @@ type member struct {
 	value        node
 }
 
+// member returns a member's value; the zero node where there is none.
+func (n node) member(key string) node {
+	for _, m := range n.members {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return node{}
+}
+
 // value decodes the node into plain Go values, numbers as json.Number.
 func (n node) value() any {
 	switch n.kind {

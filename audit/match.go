@@ -1,0 +1,250 @@
+package audit
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
+)
+
+// facts is what matchers ask of a call, worked out once.
+type facts struct {
+	classes outcome.Set
+	shell   outcome.Shell
+	paths   outcome.Paths
+	cwd     string // "" unknown
+	args    any    // decoded; nil where none are recorded
+}
+
+// facts returns what is known of call i.
+func (l *ledger) facts(i int) *facts {
+	if l.known == nil {
+		l.known = make([]*facts, len(l.run.Calls))
+	}
+	if l.known[i] != nil {
+		return l.known[i]
+	}
+	c := &l.run.Calls[i]
+	f := &facts{}
+	var err error
+	note := func(e error) {
+		if e != nil {
+			l.fail(e)
+		}
+	}
+	f.classes, err = outcome.Classify(l.run, c)
+	note(err)
+	f.shell, err = outcome.Commands(l.run, c)
+	note(err)
+	f.paths, err = outcome.PathsOf(l.run, c)
+	note(err)
+	if args, ok := l.args(i); ok {
+		f.args = args
+	}
+	f.cwd = outcome.Cwd(l.run, c)
+	l.known[i] = f
+	return f
+}
+
+// fit says how a call fits a matcher.
+type fit int
+
+const (
+	noFit       fit = iota
+	otherTarget     // all but path or cwd
+	fits
+)
+
+// match tries a matcher on call i. Command is the index of the simple command
+// that fits, -1 where the call is no shell call or the whole command fits.
+func (l *ledger) match(m *claims.Matcher, i int) (how fit, command int) {
+	c := &l.run.Calls[i]
+	command = -1
+	if c.ResultOnly || m.Tool != "" && !globs(m.Tool, c.Tool) {
+		return noFit, command
+	}
+	f := l.facts(i)
+	if m.Class != "" && !f.classes[outcome.Class(m.Class)] {
+		return noFit, command
+	}
+	for _, a := range m.Args {
+		if v, ok := lookup(f.args, a.Path); !ok || !equal(v, a.Value) {
+			return noFit, command
+		}
+	}
+	if m.Cmd != nil || m.Class != "" && len(f.shell.Commands) > 0 && !toolHas(c.Tool, m.Class) {
+		var ok bool
+		if command, ok = matchCommand(m, f); !ok {
+			return noFit, command
+		}
+	}
+	if m.Path != "" && !l.matchPath(m, f) || m.Cwd != "" && !matchCwd(m.Cwd, f, command) {
+		return otherTarget, command
+	}
+	return fits, command
+}
+
+// toolHas tells whether a tool has a class by its name alone.
+func toolHas(tool, class string) bool { return outcome.Classes(tool)[outcome.Class(class)] }
+
+func globs(pattern, name string) bool {
+	ok, err := doublestar.Match(pattern, strings.ReplaceAll(name, "/", "\x00"))
+	return err == nil && ok
+}
+
+// matchCommand finds the simple command of a shell call that fits class and cmd;
+// the whole command is tried too.
+func matchCommand(m *claims.Matcher, f *facts) (int, bool) {
+	byTool := m.Class == "" || m.Class == string(outcome.ClassShell)
+	for k, cmd := range f.shell.Commands {
+		if (byTool || cmd.Classes[outcome.Class(m.Class)]) && (m.Cmd == nil || m.Cmd.MatchString(cmd.Text)) {
+			return k, true
+		}
+	}
+	return -1, m.Cmd != nil && f.shell.Text != "" && m.Cmd.MatchString(f.shell.Text)
+}
+
+// matchPath tells whether one of the paths that the call touches fits; for edits
+// those that it writes or removes, for reads those that it reads.
+func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
+	var paths []string
+	switch m.Class {
+	case "edit":
+		paths = append(append(paths, f.paths.Written...), f.paths.Removed...)
+	case "read", "search":
+		paths = f.paths.Read
+	default:
+		paths = append(append(append(paths, f.paths.Written...), f.paths.Removed...), f.paths.Read...)
+	}
+	for _, p := range paths {
+		if pathFits(m.Path, p, l.run.Cwd) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathFits matches a glob. A relative one is tried on the path relative to the
+// run's working directory, else on every suffix that begins after a slash.
+func pathFits(glob, p, cwd string) bool {
+	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	try := func(s string) bool {
+		ok, err := doublestar.Match(glob, s)
+		return err == nil && ok
+	}
+	if strings.HasPrefix(glob, "/") {
+		if !strings.HasPrefix(p, "/") && cwd != "" {
+			p = path.Join(cwd, p)
+		}
+		return try(p)
+	}
+	if cwd != "" && strings.HasPrefix(p, "/") {
+		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(path.Clean(cwd), "/")+"/"); ok {
+			return try(rel)
+		}
+	}
+	if !strings.HasPrefix(p, "/") && cwd != "" {
+		return try(p)
+	}
+	if try(p) {
+		return true
+	}
+	for i := 0; i < len(p); i++ {
+		if p[i] == '/' && try(p[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchCwd tells whether a call ran in a directory or below. One whose directory
+// is not known may have.
+func matchCwd(dir string, f *facts, command int) bool {
+	cwd := f.cwd
+	if command >= 0 && f.shell.Commands[command].Cwd != "" {
+		cwd = f.shell.Commands[command].Cwd
+		if !strings.HasPrefix(cwd, "/") && f.cwd != "" {
+			cwd = path.Join(f.cwd, cwd)
+		}
+	}
+	if cwd == "" {
+		return true
+	}
+	dir, cwd = path.Clean(dir), path.Clean(cwd)
+	if !strings.HasPrefix(dir, "/") {
+		return cwd == dir || strings.HasSuffix(cwd, "/"+dir) || strings.HasPrefix(cwd, dir+"/") || strings.Contains(cwd, "/"+dir+"/")
+	}
+	return cwd == dir || strings.HasPrefix(cwd, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// owned tells whether a failure of call i is that of the command that fits: for a
+// shell call whose exit code says so only if no other command could have set it.
+// Commands that cannot fail (echo, true) do not count.
+func (l *ledger) owned(i, command int) bool {
+	f := l.facts(i)
+	if l.outcome(i).Evidence != outcome.ExitCode || len(f.shell.Commands) < 2 || command < 0 {
+		return true
+	}
+	for k, cmd := range f.shell.Commands {
+		if k != command && (k > command || cmd.Trusted) && !harmless(cmd) {
+			return false
+		}
+	}
+	return f.shell.Commands[command].Trusted
+}
+
+// harmless holds for commands that succeed, or that fail only where the directory
+// is wrong, so that what stands beside them owns the status.
+func harmless(cmd outcome.Command) bool {
+	if len(cmd.Argv) == 0 {
+		return true
+	}
+	switch cmd.Argv[0] {
+	case "cd", "echo", "printf", "true", ":", "set", "export", "source", ".", "pwd", "sleep":
+		return true
+	}
+	return false
+}
+
+// trusted tells whether the status that call i records is that of the command
+// which fits.
+func (l *ledger) trusted(i, command int) bool {
+	f := l.facts(i)
+	switch {
+	case len(f.shell.Commands) == 0:
+		return f.shell.Parsed || f.shell.Text == ""
+	case command >= 0:
+		return f.shell.Commands[command].Trusted
+	default:
+		return f.shell.Commands[len(f.shell.Commands)-1].Trusted
+	}
+}
+
+// candidates lists the calls from the re-run's first on that fit a matcher, and
+// those that fit all of it but the target.
+func (l *ledger) candidates(m *claims.Matcher) (list []candidate, others []int) {
+	for i := l.from; i < len(l.run.Calls); i++ {
+		switch how, command := l.match(m, i); how {
+		case fits:
+			list = append(list, candidate{i, command})
+		case otherTarget:
+			others = append(others, i)
+		}
+	}
+	return list, others
+}
+
+// candidate is a call that fits, and its simple command that does.
+type candidate struct{ call, command int }
+
+func callsOf(list []candidate) []int {
+	out := make([]int, 0, len(list))
+	for _, c := range list {
+		out = append(out, c.call)
+	}
+	return out
+}
+

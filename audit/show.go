@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
+)
+
+// show judges a requirement of must_show in its matcher form.
+func (l *ledger) show(name string, s *claims.Show) Finding {
+	list, others := l.candidates(s.Match)
+	if len(list) == 0 {
+		if len(others) > 0 {
+			return l.absent(Finding{
+				Requirement: name, Verdict: Unsupported, Reason: OtherTarget, Calls: l.refs(others[:min(len(others), 3)]),
+				Detail: "such calls are recorded, but on other targets",
+			})
+		}
+		return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NoCall, Detail: "no such call is recorded"})
+	}
+	ran := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !l.outcome(c.call).Ran() })
+	if len(ran) == 0 {
+		return l.absent(Finding{
+			Requirement: name, Verdict: Unsupported, Reason: NotRun, Calls: l.refs(callsOf(list[:1])),
+			Detail: fmt.Sprintf("it was called but never ran (%s)", l.outcome(list[0].call).Kind),
+		})
+	}
+	fresh := ran
+	if bound, what := l.bound(s); bound >= 0 {
+		fresh = slices.DeleteFunc(slices.Clone(ran), func(c candidate) bool { return c.call <= bound && !l.followsWithin(c, bound, s) })
+		if len(fresh) == 0 {
+			return l.absent(Finding{
+				Requirement: name, Verdict: Unsupported, Reason: Stale, Calls: l.refs([]int{ran[len(ran)-1].call, bound}),
+				Detail: fmt.Sprintf("the last such call lies before %s on line %d", what, l.run.Calls[bound].Pos.Line),
+			})
+		}
+	}
+	if s.Status == claims.StatusError {
+		fresh = slices.DeleteFunc(slices.Clone(fresh), func(c candidate) bool { return l.outcome(c.call).Kind != outcome.Error })
+		if len(fresh) == 0 {
+			return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NoCall, Calls: l.refs(callsOf(ran[:1])), Detail: "no such call failed, as the claim says one did"})
+		}
+	}
+	f := l.judgePicked(s, fresh)
+	f.Requirement = name
+	if f.Verdict == Pass {
+		f.recovered = l.failures(list)
+	}
+	return f
+}
+
+// failures lists the calls of a list that failed.
+func (l *ledger) failures(list []candidate) []int {
+	var out []int
+	for _, c := range list {
+		if l.outcome(c.call).Kind == outcome.Error {
+			out = append(out, c.call)
+		}
+	}
+	return out
+}
+
+// judgePicked judges the calls that pick selects. any: the best, the earliest of
+// equals; latest and all: the worst, and a PASS rests on all of them.
+func (l *ledger) judgePicked(s *claims.Show, list []candidate) Finding {
+	if s.Pick != claims.PickAny {
+		if s.Pick == claims.PickLatest {
+			list = l.latest(list)
+		}
+		var all Finding
+		for k, c := range list {
+			f := l.judgeCall(s, c)
+			switch {
+			case k == 0 || f.Verdict.Worse(all.Verdict):
+				all = f
+			case f.Verdict == Pass && all.Verdict == Pass:
+				all.Calls = append(all.Calls, f.Calls...)
+				if f.strength == "" {
+					all.strength = ""
+				}
+			}
+		}
+		return all
+	}
+	best := l.judgeCall(s, list[0])
+	for _, c := range list[1:] {
+		if best.Verdict == Pass {
+			break
+		}
+		if f := l.judgeCall(s, c); best.Verdict.Worse(f.Verdict) {
+			best = f
+		}
+	}
+	return best
+}
+
+// latest keeps the last run of each command, told apart by what was run and where,
+// so that a later narrower run cannot hide a failing wider one.
+func (l *ledger) latest(list []candidate) []candidate {
+	last := map[string]int{}
+	for k, c := range list {
+		last[l.commandKey(c)] = k
+	}
+	var out []candidate
+	for k, c := range list {
+		if last[l.commandKey(c)] == k {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// commandKey identifies what a call ran, and where.
+func (l *ledger) commandKey(c candidate) string {
+	f := l.facts(c.call)
+	switch {
+	case c.command >= 0:
+		cmd := f.shell.Commands[c.command]
+		dir := cmd.Cwd
+		if dir == "" {
+			dir = f.cwd
+		}
+		return "command\x00" + cmd.Text + "\x00" + dir
+	case f.shell.Text != "":
+		return "command\x00" + f.shell.Text + "\x00" + f.cwd
+	default:
+		return "tool\x00" + l.run.Calls[c.call].Tool + "\x00" + string(encode(f.args))
+	}
+}
+
+// bound returns the call that the evidence must be later than, -1 where there is
+// none, and what it is.
+func (l *ledger) bound(s *claims.Show) (call int, what string) {
+	for i := len(l.run.Calls) - 1; i >= 0; i-- {
+		if s.AfterEdit && l.isEdit(i, s.EditPaths) {
+			return i, "the last edit"
+		}
+		if s.After != nil {
+			if how, _ := l.match(s.After, i); how == fits && l.outcome(i).Kind == outcome.OK {
+				return i, "the call that it must follow"
+			}
+		}
+	}
+	return -1, ""
+}
+
+// followsWithin tells whether, in the very call that edits, the command that fits
+// stands behind the one that edits.
+func (l *ledger) followsWithin(c candidate, bound int, s *claims.Show) bool {
+	if c.call != bound || !s.AfterEdit || c.command < 0 {
+		return false
+	}
+	for k, cmd := range l.facts(c.call).shell.Commands {
+		if k >= c.command && len(cmd.Writes)+len(cmd.Removes) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isEdit tells whether a call has edited, or may have, a file that makes earlier
+// evidence stale.
+func (l *ledger) isEdit(i int, globs []string) bool {
+	f := l.facts(i)
+	if !f.classes[outcome.ClassEdit] || l.run.Calls[i].ResultOnly {
+		return false
+	}
+	switch l.outcome(i).Kind {
+	case outcome.OK, outcome.Suspect, outcome.Pending:
+	default:
+		return false
+	}
+	touched := append(slices.Clone(f.paths.Written), f.paths.Removed...)
+	if len(touched) == 0 {
+		return len(globs) == 0 // nobody knows what it edited
+	}
+	for _, p := range touched {
+		if len(globs) > 0 {
+			if slices.ContainsFunc(globs, func(g string) bool { return pathFits(g, p, l.run.Cwd) }) {
+				return true
+			}
+			continue
+		}
+		if !documentation(p) && !temporary(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func documentation(p string) bool {
+	base := path.Base(p)
+	switch path.Ext(base) {
+	case ".md", ".mdx", ".rst", ".adoc":
+		return true
+	}
+	return strings.HasPrefix(base, "README") || strings.HasPrefix(base, "LICENSE") || strings.HasPrefix(base, "CHANGELOG")
+}
+
+func temporary(p string) bool {
+	return strings.HasPrefix(p, "/tmp/") || strings.Contains("/"+p, "/tmp/") || strings.Contains("/"+p, "/scratch/")
+}
+
+// judgeCall judges one picked call, by the first thing that speaks against it.
+func (l *ledger) judgeCall(s *claims.Show, c candidate) Finding {
+	f := Finding{Verdict: Pass, Calls: l.refs([]int{c.call}), rests: true}
+	o := l.outcome(c.call)
+	j := judging{ledger: l, show: s, candidate: c, outcome: o}
+	if s.Status == claims.StatusOK {
+		if v, stop := j.ended(); stop {
+			return v.onto(f)
+		}
+	}
+	for _, check := range []func() verdict{j.contradicted, j.unclear, j.zeroTests, j.masked, j.tests, j.output, j.result, j.child} {
+		if v := check(); v.reason != "" {
+			return v.onto(f)
+		}
+	}
+	return j.observed(f)
+}
+
+// verdict is what one check came to; no reason: nothing speaks against the call.
+type verdict struct {
+	reason             Reason
+	detail             string
+	expected, observed any
+	contradicts        bool
+}
+
+func (v verdict) onto(f Finding) Finding {
+	f.Verdict, f.Reason, f.Detail = Unsupported, v.reason, v.detail
+	if v.contradicts {
+		f.Verdict = Contradicted
+	}
+	if v.expected != nil {
+		f.Expected = encode(v.expected)
+	}
+	if v.observed != nil {
+		f.Observed = encode(v.observed)
+	}
+	return f
+}
+
+// failureReason is the reason of a failure that nothing made good.
+func failureReason(o outcome.Outcome) Reason {
+	switch o.Evidence {
+	case outcome.Tests:
+		return TestsFailed
+	case outcome.ExitCode:
+		return ExitCode
+	default:
+		return Failed
+	}
+}
