@@ -242,6 +242,9 @@ func (l *ledger) spanOf(i, lines int) (span, bool) {
 			return span{}, false
 		}
 	}
+	if f := l.facts(i); f.shell.Text != "" {
+		return shellSpan(f.shell, lines)
+	}
 	args, err := l.run.Value(l.run.Calls[i].Args)
 	if err != nil {
 		l.fail(err)
@@ -257,6 +260,36 @@ func (l *ledger) spanOf(i, lines int) (span, bool) {
 		s.to = to
 	}
 	return s, s.to >= s.from
+}
+
+// shellSpan returns the lines that a shell command shows whole: cat, head -n N,
+// sed -n 'A,Bp'. What goes into a pipe, or through anything else, may be cut.
+func shellSpan(sh outcome.Shell, lines int) (span, bool) {
+	if len(sh.Commands) == 0 || !sh.Commands[len(sh.Commands)-1].Trusted {
+		return span{}, false
+	}
+	cmd := sh.Commands[len(sh.Commands)-1]
+	for _, other := range sh.Commands[:len(sh.Commands)-1] {
+		if !harmless(other) {
+			return span{}, false
+		}
+	}
+	words := strings.Join(cmd.Argv, " ")
+	var from, to int
+	switch {
+	case len(cmd.Argv) == 2 && cmd.Argv[0] == "cat":
+		return span{1, lines}, true
+	case scan(words, "head -n %d", &to) || scan(words, "head -%d", &to):
+		return span{1, to}, true
+	case scan(words, "sed -n %d,%dp", &from, &to):
+		return span{max(from, 1), to}, true
+	}
+	return span{}, false
+}
+
+func scan(s, format string, values ...any) bool {
+	n, _ := fmt.Sscanf(s, format, values...)
+	return n == len(values)
 }
 
 func number(v trace.Value, names ...string) (int, bool) {

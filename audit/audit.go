@@ -91,7 +91,7 @@ type ledger struct {
 	changed  bool         // bytes have changed since they were scanned
 	lost     map[int]bool // the calls that they belong to
 
-	known    []*facts // of calls that a matcher has looked at
+	known []*facts // of calls that a matcher has looked at
 
 	// Of a merged record: where the re-run's calls begin, and what they observe.
 	from         int
@@ -266,7 +266,9 @@ func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 	j.Evidence = l.refs(evidence)
 	j.Strength = "reported"
 	if observed := func(f Finding) bool { return f.strength == "observed" }; slices.ContainsFunc(j.Findings, observed) &&
-		!slices.ContainsFunc(j.Findings, func(f Finding) bool { return len(f.Calls) > 0 && !observed(f) && strings.HasPrefix(f.Requirement, "must_show") }) {
+		!slices.ContainsFunc(j.Findings, func(f Finding) bool {
+			return len(f.Calls) > 0 && !observed(f) && strings.HasPrefix(f.Requirement, "must_show")
+		}) {
 		j.Strength = "observed"
 	}
 	j.OwnMeasure = c.Source == claims.SourceTrace

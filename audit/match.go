@@ -247,4 +247,3 @@ func callsOf(list []candidate) []int {
 	}
 	return out
 }
-

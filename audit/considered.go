@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
+)
+
+// Considered is a requirement with every call that came into question for it.
+type Considered struct {
+	Requirement string
+	Asks        json.RawMessage // as it stands in the claim
+	Calls       []ConsideredCall
+}
+
+// ConsideredCall is a call that came into question, and why it counted or not.
+type ConsideredCall struct {
+	CallRef
+	Counts bool
+	Why    string
+}
+
+// Considered lists, for each requirement of a claim that names calls, every call
+// that was considered and why it counted or not.
+func (r *Report) Considered(claim int) ([]Considered, error) {
+	l := newLedger(r.Run)
+	c := &r.Claims[claim].Claim
+	var asks map[string][]json.RawMessage
+	// Requirements that are no lists (grounds by any_of, envelope, run) name no
+	// calls by matcher and have no list to show.
+	var all map[string]json.RawMessage
+	if json.Unmarshal(c.Requirement, &all) == nil {
+		asks = map[string][]json.RawMessage{}
+		for key, raw := range all {
+			var list []json.RawMessage
+			if json.Unmarshal(raw, &list) == nil {
+				asks[key] = list
+			}
+		}
+	}
+	var out []Considered
+	add := func(key string, i int, m *claims.Matcher, tool string) {
+		one := Considered{Requirement: fmt.Sprintf("%s[%d]", key, i)}
+		if list := asks[key]; i < len(list) {
+			one.Asks = list[i]
+		}
+		one.Calls = l.consider(m, tool)
+		out = append(out, one)
+	}
+	for i, s := range c.MustShow {
+		add("must_show", i, s.Match, s.Tool)
+	}
+	for i, n := range c.MustNotFail {
+		add("must_not_fail", i, n.Match, n.Tool)
+	}
+	for i := range c.MustNotCall {
+		add("must_not_call", i, &c.MustNotCall[i], "")
+	}
+	for i := range c.Count {
+		add("count", i, &c.Count[i].Of, "")
+	}
+	for i := range c.NoDuplicates {
+		add("no_duplicates", i, &c.NoDuplicates[i].Match, "")
+	}
+	return out, l.err
+}
+
+// consider lists the calls that a matcher, or a tool's name, brings into question.
+func (l *ledger) consider(m *claims.Matcher, tool string) []ConsideredCall {
+	var out []ConsideredCall
+	for i := range l.run.Calls {
+		c := &l.run.Calls[i]
+		if c.ResultOnly {
+			continue
+		}
+		how, why := fits, ""
+		if m == nil {
+			if c.Tool != tool {
+				continue
+			}
+		} else if how, _ = l.match(m, i); how == noFit {
+			continue
+		}
+		o := l.outcome(i)
+		why = fmt.Sprintf("%s (%s)%s", o.Kind, o.Evidence, because(o))
+		if how == otherTarget {
+			why = "another target; " + why
+		}
+		out = append(out, ConsideredCall{CallRef: l.ref(i), Counts: how == fits && o.Kind == outcome.OK, Why: why})
+	}
+	return out
+}
