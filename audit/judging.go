@@ -93,7 +93,11 @@ func (j *judging) unclear() verdict {
 // summary returns the summary of the tests that the call ran, nil where there is
 // none. A claim that asks for tests makes the call a test run.
 func (j *judging) summary() *outcome.Summary {
-	s, err := outcome.TestsOf(j.run, &j.run.Calls[j.candidate.call], j.show.Tests != nil)
+	read := outcome.Tests
+	if j.show.Tests != nil {
+		read = outcome.TestsAsked
+	}
+	s, err := read(j.run, &j.run.Calls[j.candidate.call])
 	if err != nil {
 		j.fail(err)
 	}

@@ -14,9 +14,21 @@ import (
 type facts struct {
 	classes outcome.Set
 	shell   outcome.Shell
-	paths   outcome.Paths
+	paths   touched
 	cwd     string // "" unknown
 	args    any    // decoded; nil where none are recorded
+}
+
+// touched is the paths that a call names, resolved as far as their directory is
+// known.
+type touched struct{ Read, Written, Removed []string }
+
+func full(list []outcome.Path) []string {
+	out := make([]string, 0, len(list))
+	for _, p := range list {
+		out = append(out, p.Full())
+	}
+	return out
 }
 
 // facts returns what is known of call i.
@@ -39,12 +51,14 @@ func (l *ledger) facts(i int) *facts {
 	note(err)
 	f.shell, err = outcome.Commands(l.run, c)
 	note(err)
-	f.paths, err = outcome.PathsOf(l.run, c)
+	files, err := outcome.Paths(l.run, c)
 	note(err)
+	f.paths = touched{Read: full(files.Read), Written: full(files.Written), Removed: full(files.Removed)}
 	if args, ok := l.args(i); ok {
 		f.args = args
 	}
-	f.cwd = outcome.Cwd(l.run, c)
+	f.cwd, err = outcome.Cwd(l.run, c)
+	note(err)
 	l.known[i] = f
 	return f
 }
@@ -166,16 +180,13 @@ func matchCwd(dir string, f *facts, command int) bool {
 	cwd := f.cwd
 	if command >= 0 && f.shell.Commands[command].Cwd != "" {
 		cwd = f.shell.Commands[command].Cwd
-		if !strings.HasPrefix(cwd, "/") && f.cwd != "" {
-			cwd = path.Join(f.cwd, cwd)
-		}
 	}
 	if cwd == "" {
 		return true
 	}
 	dir, cwd = path.Clean(dir), path.Clean(cwd)
 	if !strings.HasPrefix(dir, "/") {
-		return cwd == dir || strings.HasSuffix(cwd, "/"+dir) || strings.HasPrefix(cwd, dir+"/") || strings.Contains(cwd, "/"+dir+"/")
+		return strings.Contains("/"+cwd+"/", "/"+dir+"/")
 	}
 	return cwd == dir || strings.HasPrefix(cwd, strings.TrimSuffix(dir, "/")+"/")
 }

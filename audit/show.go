@@ -119,12 +119,7 @@ func (l *ledger) commandKey(c candidate) string {
 	f := l.facts(c.call)
 	switch {
 	case c.command >= 0:
-		cmd := f.shell.Commands[c.command]
-		dir := cmd.Cwd
-		if dir == "" {
-			dir = f.cwd
-		}
-		return "command\x00" + cmd.Text + "\x00" + dir
+		return "command\x00" + f.shell.Commands[c.command].Group()
 	case f.shell.Text != "":
 		return "command\x00" + f.shell.Text + "\x00" + f.cwd
 	default:
