@@ -36,7 +36,10 @@ type Set map[Class]bool
 
 // Classes returns the classes that a tool's name gives. Names of MCP tools
 // (mcp__server__tool) have the class mcp and that of the tool itself.
-func Classes(tool string) Set {
+func Classes(tool string) Set { return defaults.Classes(tool) }
+
+// Classes is the package's Classes by these tables.
+func (t *Tables) Classes(tool string) Set {
 	s := Set{}
 	name := strings.ToLower(tool)
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
@@ -45,7 +48,7 @@ func Classes(tool string) Set {
 			name = inner
 		}
 	}
-	if c, ok := toolClasses[name]; ok {
+	if c, ok := t.Tools[name]; ok {
 		s[c] = true
 	}
 	return s

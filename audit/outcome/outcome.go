@@ -57,8 +57,11 @@ func (o Outcome) Ran() bool { return o.Kind != Denied && o.Kind != Cancelled }
 
 // Of judges one call of a run. It reads the call's bodies only where the flags do
 // not decide; the error is that of reading them.
-func Of(run *trace.Run, c *trace.Call) (Outcome, error) {
-	classes := Classes(c.Tool)
+func Of(run *trace.Run, c *trace.Call) (Outcome, error) { return defaults.Of(run, c) }
+
+// Of is the package's Of by these tables.
+func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
+	classes := t.Classes(c.Tool)
 	if !c.ResultPos.Set() || pendingStatus[strings.ToLower(c.Status)] {
 		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: c.Status}, nil
 	}
@@ -66,14 +69,12 @@ func Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	if o, done := r.notRun(); done || r.err != nil {
 		return o, r.err
 	}
-	if c.HasExit && c.ExitCode != 0 {
-		return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: c.ExitCode}, nil
-	}
-	code, hasCode := int32(0), c.HasExit
+	code, hasCode := c.ExitCode, c.HasExit
 	if !hasCode {
-		if code, hasCode = r.exitInResult(); hasCode && code != 0 {
-			return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: code}, r.err
-		}
+		code, hasCode = r.exitInResult()
+	}
+	if hasCode && code != 0 && !r.accepts(t, code) {
+		return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: code}, r.err
 	}
 	if !hasCode {
 		if c.OK == trace.FlagFalse || c.IsError == trace.FlagTrue {
@@ -87,7 +88,7 @@ func Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 		return Outcome{Kind: Error, Evidence: Body, Detail: why}, r.err
 	}
 	if hasCode {
-		return Outcome{Kind: OK, Evidence: ExitCode}, r.err
+		return Outcome{Kind: OK, Evidence: ExitCode, ExitCode: code}, r.err
 	}
 	if o, done := r.byText(); done {
 		return o, r.err

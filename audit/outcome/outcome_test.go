@@ -138,6 +138,13 @@ func TestOf_Rule4_ExitCode(t *testing.T) {
 		{"text is no code", "Bash", `"ok":true,"exit_code":"1"`, OK, Flag},
 		{"a fraction is no code", "Bash", `"ok":true,"result":{"exit_code":1.0}`, OK, Flag},
 		{"deeper in the result", "Bash", `"ok":true,"result":{"data":{"exit_code":1}}`, OK, Flag},
+		{"grep finds nothing", "Bash", `"ok":false,"exit_code":1,"args":{"command":"grep -rn TODO src"}`, OK, ExitCode},
+		{"grep fails", "Bash", `"ok":false,"exit_code":2,"args":{"command":"grep -rn TODO src"}`, Error, ExitCode},
+		{"diff in a result", "exec_command", `"result":{"exit_code":1},"args":{"cmd":"diff a b"}`, OK, ExitCode},
+		{"one of two has no answer", "Bash", `"exit_code":1,"args":{"command":"grep x f && make"}`, Error, ExitCode},
+		{"behind a cd", "Bash", `"exit_code":1,"args":{"command":"cd /w && grep x f"}`, OK, ExitCode},
+		{"behind a cd that failed", "Bash", `"exit_code":1,"result":"bash: line 1: cd: /w: No such file or directory","args":{"command":"cd /w && grep x f"}`, Error, ExitCode},
+		{"not a shell", "grep_files", `"exit_code":1,"args":{"command":"grep x f"}`, Error, ExitCode},
 		{"0, but the body says failure", "x", `"exit_code":0,"result":{"success":false}`, Error, Body},
 	})
 }

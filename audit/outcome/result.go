@@ -97,6 +97,28 @@ func (r *reading) exitInResult() (int32, bool) {
 	return 0, false
 }
 
+// changeFailed is what a shell says of a directory that it could not change to.
+var changeFailed = regexp.MustCompile(`(?m)(^|: )(cd|pushd): .*(No such file|[Nn]ot a directory|[Pp]ermission denied|can't cd|HOME not set)`)
+
+// accepts tells whether an exit code other than 0 is an answer of the command.
+func (r *reading) accepts(t *Tables, code int32) bool {
+	if !r.classes[ClassShell] {
+		return false
+	}
+	shell, err := t.Commands(r.run, r.call)
+	if err != nil {
+		r.err = err
+		return false
+	}
+	if !shell.Accepts(code) {
+		return false
+	}
+	if r.load(); shell.chdir && changeFailed.MatchString(head(r.text)) {
+		return false // the code is that of cd
+	}
+	return true
+}
+
 // httpFailure finds an HTTP status of 400 and more.
 func (r *reading) httpFailure() (string, bool) {
 	r.load()
