@@ -152,7 +152,7 @@ func (l *ledger) quote(name, text string) Finding {
 	for i := range l.run.Calls {
 		out, err := outcome.Output(l.run, &l.run.Calls[i])
 		if err != nil {
-			l.fail(err)
+			l.fail(i, err)
 			continue
 		}
 		if strings.Contains(out, text) {
@@ -230,7 +230,7 @@ var truncationMarks = []string{"<persisted-output>", "[truncated", "… truncate
 func (l *ledger) spanOf(i, lines int) (span, bool) {
 	text, err := outcome.Output(l.run, &l.run.Calls[i])
 	if err != nil {
-		l.fail(err)
+		l.fail(i, err)
 		return span{}, false
 	}
 	head, tail := text, text
@@ -247,7 +247,7 @@ func (l *ledger) spanOf(i, lines int) (span, bool) {
 	}
 	args, err := l.run.Value(l.run.Calls[i].Args)
 	if err != nil {
-		l.fail(err)
+		l.fail(i, err)
 		return span{}, false
 	}
 	s := span{1, lines}

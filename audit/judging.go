@@ -40,7 +40,7 @@ func (j *judging) returned() string {
 		j.loaded = true
 		text, err := outcome.Output(j.run, &j.run.Calls[j.candidate.call])
 		if err != nil {
-			j.fail(err)
+			j.fail(j.candidate.call, err)
 		}
 		j.text = text
 	}
@@ -99,7 +99,7 @@ func (j *judging) summary() *outcome.Summary {
 	}
 	s, err := read(j.run, &j.run.Calls[j.candidate.call])
 	if err != nil {
-		j.fail(err)
+		j.fail(j.candidate.call, err)
 	}
 	return s
 }
@@ -183,7 +183,7 @@ func (j *judging) child() verdict {
 	c := &j.run.Calls[j.candidate.call]
 	rec, err := j.run.Value(c.Child)
 	if err != nil {
-		j.fail(err)
+		j.fail(j.candidate.call, err)
 	}
 	calls, tools, known := j.childCalls(c, rec)
 	if !known {

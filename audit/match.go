@@ -44,7 +44,7 @@ func (l *ledger) facts(i int) *facts {
 	var err error
 	note := func(e error) {
 		if e != nil {
-			l.fail(e)
+			l.fail(i, e)
 		}
 	}
 	f.classes, err = outcome.Classify(l.run, c)

@@ -139,7 +139,7 @@ func (l *ledger) transient(i int) bool { return l.looksLike(i, transientText) }
 func (l *ledger) looksLike(i int, re *regexp.Regexp) bool {
 	text, err := outcome.Output(l.run, &l.run.Calls[i])
 	if err != nil {
-		l.fail(err)
+		l.fail(i, err)
 		return false
 	}
 	if e, err := l.run.Value(l.run.Calls[i].Error); err == nil {

@@ -15,6 +15,9 @@ import (
 func (l *ledger) observation(i int) (at int, text string, found bool) {
 	f := l.facts(i)
 	targets := slices.Concat(f.paths.Written, f.paths.Removed)
+	if len(targets) == 0 && !f.classes[outcome.ClassRead] && !f.classes[outcome.ClassSearch] {
+		targets = f.paths.Read // a tool of a kind that is not known, which names a file
+	}
 	for k := i + 1; k < len(l.run.Calls); k++ {
 		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
 			continue
@@ -24,7 +27,7 @@ func (l *ledger) observation(i int) (at int, text string, found bool) {
 		}
 		text, err := outcome.Output(l.run, &l.run.Calls[k])
 		if err != nil {
-			l.fail(err)
+			l.fail(k, err)
 		}
 		return k, text, true
 	}

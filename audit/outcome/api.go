@@ -93,6 +93,15 @@ func (t *Tables) Paths(run *trace.Run, c *trace.Call) (Files, error) {
 	return out, nil
 }
 
+// Cwd returns the directory that a call ran in, "" where it is not known.
+func Cwd(run *trace.Run, c *trace.Call) (string, error) {
+	args, err := run.Value(c.Args)
+	if err != nil {
+		return "", err
+	}
+	return callCwd(run, c, args), nil
+}
+
 func appendPaths(list []Path, cwd string, names ...string) []Path {
 	for _, n := range names {
 		if n != "" {

@@ -32,15 +32,16 @@ type Evidence string
 
 // The kinds of evidence.
 const (
-	NoEnd    Evidence = "no end recorded"
-	Status   Evidence = "status"
-	ExitCode Evidence = "exit code"
-	Flag     Evidence = "flag"
-	HTTP     Evidence = "HTTP status"
-	Body     Evidence = "structured result"
-	Text     Evidence = "text of the result"
-	Recorded Evidence = "a result is recorded"
-	None     Evidence = "the format records no outcome"
+	NoEnd       Evidence = "no end recorded"
+	Status      Evidence = "status"
+	ExitCode    Evidence = "exit code"
+	Flag        Evidence = "flag"
+	HTTP        Evidence = "HTTP status"
+	TestSummary Evidence = "summary of the tests"
+	Body        Evidence = "structured result"
+	Text        Evidence = "text of the result"
+	Recorded    Evidence = "a result is recorded"
+	None        Evidence = "the format records no outcome"
 )
 
 // Outcome is what became of one call.

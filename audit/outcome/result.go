@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"nightaudit/trace"
@@ -188,7 +189,7 @@ func saysFailure(body trace.Value) string {
 	}
 	for _, list := range []string{"verify", "checks", "steps"} {
 		for step := range body.Get(list).Elements() {
-			for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode"} {
+			for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode", "exit"} {
 				if code, ok := step.Get(key).Int(); ok && code != 0 {
 					return list + " holds a step that exited with " + strconv.FormatInt(code, 10)
 				}
@@ -223,8 +224,10 @@ func (r *reading) hasError() bool {
 // byText recognises failures by how the result's text begins.
 func (r *reading) byText() (Outcome, bool) {
 	r.load()
+	// Some wrappers set a warning sign before their words.
+	text := strings.TrimLeftFunc(r.text, func(c rune) bool { return !unicode.IsLetter(c) && c != '<' })
 	for _, prefix := range wrapperFailures {
-		if strings.HasPrefix(r.text, prefix) {
+		if strings.HasPrefix(text, prefix) {
 			return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
 		}
 	}
