@@ -41,54 +41,64 @@ func (r *Report) Considered(claim int) ([]Considered, error) {
 		}
 	}
 	var out []Considered
-	add := func(key string, i int, m *claims.Matcher, tool string) {
+	add := func(key string, i int, m *claims.Matcher, tool string, s *claims.Show) {
 		one := Considered{Requirement: fmt.Sprintf("%s[%d]", key, i)}
 		if list := asks[key]; i < len(list) {
 			one.Asks = list[i]
 		}
-		one.Calls = l.consider(m, tool)
+		one.Calls = l.consider(m, tool, s)
 		out = append(out, one)
 	}
-	for i, s := range c.MustShow {
-		add("must_show", i, s.Match, s.Tool)
+	for i := range c.MustShow {
+		add("must_show", i, c.MustShow[i].Match, c.MustShow[i].Tool, &c.MustShow[i])
 	}
 	for i, n := range c.MustNotFail {
-		add("must_not_fail", i, n.Match, n.Tool)
+		add("must_not_fail", i, n.Match, n.Tool, nil)
 	}
 	for i := range c.MustNotCall {
-		add("must_not_call", i, &c.MustNotCall[i], "")
+		add("must_not_call", i, &c.MustNotCall[i], "", nil)
 	}
 	for i := range c.Count {
-		add("count", i, &c.Count[i].Of, "")
+		add("count", i, &c.Count[i].Of, "", nil)
 	}
 	for i := range c.NoDuplicates {
-		add("no_duplicates", i, &c.NoDuplicates[i].Match, "")
+		add("no_duplicates", i, &c.NoDuplicates[i].Match, "", nil)
 	}
 	return out, l.err
 }
 
 // consider lists the calls that a matcher, or a tool's name, brings into question.
-func (l *ledger) consider(m *claims.Matcher, tool string) []ConsideredCall {
+func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []ConsideredCall {
+	bound, after := -1, ""
+	if s != nil && s.Match != nil {
+		bound, after = l.bound(s)
+	}
 	var out []ConsideredCall
 	for i := range l.run.Calls {
 		c := &l.run.Calls[i]
-		if c.ResultOnly {
+		if c.ResultOnly || m == nil && c.Tool != tool {
 			continue
 		}
-		how, why := fits, ""
-		if m == nil {
-			if c.Tool != tool {
+		how, command := fits, -1
+		if m != nil {
+			if how, command = l.match(m, i); how == noFit {
 				continue
 			}
-		} else if how, _ = l.match(m, i); how == noFit {
-			continue
 		}
 		o := l.outcome(i)
-		why = fmt.Sprintf("%s (%s)%s", o.Kind, o.Evidence, because(o))
-		if how == otherTarget {
-			why = "another target; " + why
+		one := ConsideredCall{CallRef: l.ref(i), Counts: how == fits && o.Kind == outcome.OK, Why: fmt.Sprintf("%s (%s)", o.Kind, o.Evidence)}
+		if o.Kind == outcome.Error {
+			one.Why += because(o)
 		}
-		out = append(out, ConsideredCall{CallRef: l.ref(i), Counts: how == fits && o.Kind == outcome.OK, Why: why})
+		switch {
+		case how == otherTarget:
+			one.Why += "; on another target"
+		case i <= bound && !l.followsWithin(candidate{i, command}, bound, s):
+			one.Counts, one.Why = false, fmt.Sprintf("%s; older than %s on line %d", one.Why, after, l.run.Calls[bound].Pos.Line)
+		case m != nil && one.Counts && !l.trusted(i, command):
+			one.Why += "; its exit code is not that of this command"
+		}
+		out = append(out, one)
 	}
 	return out
 }
