@@ -171,47 +171,12 @@ func single(f Finding) group { return group{f.Verdict, f.Reason, []Finding{f}} }
 // judge gives a claim its verdict.
 func (l *ledger) judge(c claims.Claim) Judged {
 	var groups []group
-	add := func(f Finding) { groups = append(groups, single(f)) }
-	name := func(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
-	for i := range c.MustShow {
-		if s := &c.MustShow[i]; s.Match == nil {
-			add(l.mustShow(name("must_show", i), s.Tool))
-		} else {
-			add(l.show(name("must_show", i), s))
-		}
+	order := c.Order
+	if len(order) == 0 { // a claim that no file holds
+		order = []string{"must_show", "must_not_fail", "grounds", "envelope"}
 	}
-	for i := range c.MustNotFail {
-		if n := &c.MustNotFail[i]; n.Match == nil {
-			add(l.mustNotFail(name("must_not_fail", i), n.Tool))
-		} else {
-			add(l.notFail(name("must_not_fail", i), n))
-		}
-	}
-	for i := range c.MustNotCall {
-		add(l.notCall(name("must_not_call", i), &c.MustNotCall[i]))
-	}
-	for i := range c.Count {
-		add(l.count(name("count", i), &c.Count[i]))
-	}
-	for i := range c.Coverage {
-		add(l.coverage(name("coverage", i), &c.Coverage[i]))
-	}
-	for i := range c.NoDuplicates {
-		add(l.noDuplicates(name("no_duplicates", i), &c.NoDuplicates[i]))
-	}
-	if c.Grounds != nil {
-		groups = append(groups, l.grounds(*c.Grounds, nil, trace.Position{}))
-	}
-	for i, q := range c.Quotes {
-		add(l.quote(name("quotes", i), q))
-	}
-	if c.Envelope != nil {
-		groups = append(groups, l.envelope(c.Envelope))
-	}
-	if c.Run != nil {
-		for _, f := range l.runEnd(c.Run) {
-			add(f)
-		}
+	for _, key := range order {
+		groups = append(groups, l.requirement(&c, key)...)
 	}
 	if len(groups) == 0 {
 		groups = append(groups, single(Finding{
@@ -240,6 +205,67 @@ func (l *ledger) loseGroup(g *group) {
 	}
 }
 
+// requirement judges what stands under one key of a claim.
+func (l *ledger) requirement(c *claims.Claim, key string) []group {
+	name := func(i int) string { return fmt.Sprintf("%s[%d]", key, i) }
+	var out []Finding
+	switch key {
+	case "must_show":
+		for i := range c.MustShow {
+			if s := &c.MustShow[i]; s.Match == nil {
+				out = append(out, l.mustShow(name(i), s.Tool))
+			} else {
+				out = append(out, l.show(name(i), s))
+			}
+		}
+	case "must_not_fail":
+		for i := range c.MustNotFail {
+			if n := &c.MustNotFail[i]; n.Match == nil {
+				out = append(out, l.mustNotFail(name(i), n.Tool))
+			} else {
+				out = append(out, l.notFail(name(i), n))
+			}
+		}
+	case "must_not_call":
+		for i := range c.MustNotCall {
+			out = append(out, l.notCall(name(i), &c.MustNotCall[i]))
+		}
+	case "count":
+		for i := range c.Count {
+			out = append(out, l.count(name(i), &c.Count[i]))
+		}
+	case "coverage":
+		for i := range c.Coverage {
+			out = append(out, l.coverage(name(i), &c.Coverage[i]))
+		}
+	case "no_duplicates":
+		for i := range c.NoDuplicates {
+			out = append(out, l.noDuplicates(name(i), &c.NoDuplicates[i]))
+		}
+	case "quotes":
+		for i, q := range c.Quotes {
+			out = append(out, l.quote(name(i), q))
+		}
+	case "grounds":
+		if c.Grounds != nil {
+			return []group{l.grounds(*c.Grounds, nil, trace.Position{})}
+		}
+	case "envelope":
+		if c.Envelope != nil {
+			return []group{l.envelope(c.Envelope)}
+		}
+	case "run":
+		if c.Run != nil {
+			out = l.runEnd(c.Run)
+		}
+	}
+	var groups []group
+	for _, f := range out {
+		groups = append(groups, single(f))
+	}
+	return groups
+}
+
 // sum makes a claim's verdict out of its requirements' results.
 func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 	j := Judged{Claim: c, Verdict: Pass}
@@ -248,7 +274,10 @@ func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 		if g.verdict.rank() > j.Verdict.rank() {
 			j.Verdict, j.Reason = g.verdict, g.reason
 		}
-		for _, f := range g.findings {
+		for k, f := range g.findings {
+			if g.verdict == Pass && f.Verdict != Pass {
+				g.findings[k].rests = false // an alternative that another one made good
+			}
 			recovered = append(recovered, f.recovered...)
 			if f.Verdict == Pass {
 				for _, ref := range f.Calls {

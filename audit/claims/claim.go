@@ -35,6 +35,10 @@ type Claim struct {
 	Source Source
 	Line   int // in the claims file; 0 for a claim of the trace
 
+	// Order is the keys of the requirements as they stand in the file: findings come
+	// in this order.
+	Order []string
+
 	MustShow     []Show
 	MustNotFail  []NotFail
 	MustNotCall  []Matcher

@@ -182,6 +182,7 @@ func (l *loader) claim(n node, number int) (Claim, error) {
 		}
 		if m.key != "id" && m.key != "claim" {
 			requirement[m.key] = m.value.value()
+			c.Order = append(c.Order, m.key)
 		}
 	}
 	if c.Text == "" {
