@@ -1,6 +1,10 @@
 package outcome
 
-import "nightaudit/trace"
+import (
+	"strings"
+
+	"nightaudit/trace"
+)
 
 // Commands reads a shell call by the default tables; see Tables.Commands.
 func Commands(run *trace.Run, c *trace.Call) (Shell, error) { return defaults.Commands(run, c) }
@@ -20,7 +24,11 @@ func TestsAsked(run *trace.Run, c *trace.Call) (*Summary, error) { return defaul
 // Classify returns the classes of a call: those of its tool, and for a shell call
 // those of each of its commands.
 func (t *Tables) Classify(run *trace.Run, c *trace.Call) (Set, error) {
-	out := t.Classes(c.Tool)
+	args, err := run.Value(c.Args)
+	if err != nil {
+		return nil, err
+	}
+	out := t.classesOf(c, args)
 	shell, err := t.Commands(run, c)
 	if err != nil {
 		return nil, err
@@ -33,16 +41,15 @@ func (t *Tables) Classify(run *trace.Run, c *trace.Call) (Set, error) {
 	return out, nil
 }
 
-// Path is a file's name as it was written, and the directory that it is relative
-// to: "" where that is not known or the name says it by itself.
-type Path struct{ Name, Cwd string }
-
-// Full is the path, resolved as far as the directory is known.
-func (p Path) Full() string { return join(p.Cwd, p.Name) }
-
-// Files is the files that a call names.
-type Files struct {
-	Read, Written, Removed []Path
+// classesOf is the classes of a call by its tool: a tool that both shows and
+// edits files says in its arguments which of them it does.
+func (t *Tables) classesOf(c *trace.Call, args trace.Value) Set {
+	out := t.Classes(c.Tool)
+	if out[ClassEdit] && strings.EqualFold(args.Get("command").Text(), "view") {
+		delete(out, ClassEdit)
+		out[ClassRead] = true
+	}
+	return out
 }
 
 // Summary is what a test runner said it did.
@@ -61,38 +68,6 @@ func (s *Summary) Total() int { return s.Passed + s.Failed + s.Errors + s.Skippe
 // Failing tells whether a test failed or could not be run.
 func (s *Summary) Failing() bool { return s.Failed+s.Errors > 0 }
 
-// Paths returns the files that a call reads, writes and removes: those of its
-// arguments, and for a shell call those of each command.
-func (t *Tables) Paths(run *trace.Run, c *trace.Call) (Files, error) {
-	var out Files
-	args, err := run.Value(c.Args)
-	if err != nil {
-		return out, err
-	}
-	shell, err := t.Commands(run, c)
-	if err != nil {
-		return out, err
-	}
-	for i := range shell.Commands {
-		cmd := &shell.Commands[i]
-		out.Read = appendPaths(out.Read, cmd.Cwd, cmd.Reads...)
-		out.Written = appendPaths(out.Written, cmd.Cwd, cmd.Writes...)
-		out.Removed = appendPaths(out.Removed, cmd.Cwd, cmd.Removes...)
-	}
-	classes, cwd := t.Classes(c.Tool), callCwd(run, c, args)
-	for _, key := range []string{"file_path", "path", "filename", "notebook_path", "target_file"} {
-		name := args.Get(key).Text()
-		switch {
-		case name == "" || classes[ClassShell]:
-		case classes[ClassEdit]:
-			out.Written = appendPaths(out.Written, cwd, name)
-		default:
-			out.Read = appendPaths(out.Read, cwd, name)
-		}
-	}
-	return out, nil
-}
-
 // Cwd returns the directory that a call ran in, "" where it is not known.
 func Cwd(run *trace.Run, c *trace.Call) (string, error) {
 	args, err := run.Value(c.Args)
@@ -100,15 +75,6 @@ func Cwd(run *trace.Run, c *trace.Call) (string, error) {
 		return "", err
 	}
 	return callCwd(run, c, args), nil
-}
-
-func appendPaths(list []Path, cwd string, names ...string) []Path {
-	for _, n := range names {
-		if n != "" {
-			list = append(list, Path{n, cwd})
-		}
-	}
-	return list
 }
 
 // Tests returns the summary of the test run that a call was; nil where it was none.

@@ -97,7 +97,7 @@ func (t *Tables) describe(list []word, under wrapping) Command {
 		c.Dynamic = c.Dynamic || !w.static
 	}
 	c.Text = strings.Join(raw, " ")
-	t.classify(&c)
+	t.classify(&c, list)
 	return c
 }
 
@@ -125,88 +125,6 @@ func globalOptions(list []word) (rest []word, dir string) {
 	return out, dir
 }
 
-// classify finds a command in the tables.
-func (t *Tables) classify(c *Command) {
-	p, rest := t.program(c.Argv)
-	for _, class := range p.Classes {
-		c.Classes[class] = true
-	}
-	c.Invokes = p.Runner
-	operandsOf(c, p, rest)
-}
-
-// program finds the longest entry that a command's first words fit, and returns
-// the words behind it.
-func (t *Tables) program(argv []string) (Program, []string) {
-	name := program(argv[0])
-	if name == "python3" || strings.HasPrefix(name, "python3.") || name == "python2" {
-		name = "python"
-	}
-	var found Program
-	n := 1
-	key := name
-	for i := 1; i <= min(3, len(argv)); i++ {
-		if i > 1 {
-			key += " " + argv[i-1]
-		}
-		if p, ok := t.Programs[key]; ok {
-			found, n = p, i
-		}
-	}
-	return found, argv[n:]
-}
-
-// answers is the exit codes of a command that are no failures.
-func (t *Tables) answers(argv []string, under wrapping) codes {
-	p, rest := t.program(argv)
-	list := p.Answers
-	if program(argv[0]) == "git" && slices.Contains(argv[1:], "diff") && (slices.Contains(rest, "--exit-code") || slices.Contains(rest, "--quiet")) {
-		list = []int32{1}
-	}
-	if under.input && len(list) > 0 {
-		list = []int32{123} // xargs: one of the runs gave a code other than 0
-	}
-	return codes{list: list}
-}
-
-// operandsOf sorts a command's operands into what is read, written and removed.
-func operandsOf(c *Command, p Program, rest []string) {
-	values := strings.Fields(p.Values)
-	var operands []string
-	for i := 0; i < len(rest); i++ {
-		w := rest[i]
-		switch {
-		case w == "--":
-			operands = append(operands, rest[i+1:]...)
-			i = len(rest)
-		case slices.Contains(values, w):
-			i++
-		case strings.HasPrefix(w, "-") && w != "-":
-		default:
-			operands = append(operands, w)
-		}
-	}
-	if len(operands) <= p.Skip {
-		return
-	}
-	operands = operands[p.Skip:]
-	last := len(operands) - 1
-	switch p.Operands {
-	case UseRead:
-		c.Reads = operands
-	case UseWrite:
-		c.Writes = operands
-	case UseRemove:
-		c.Removes = operands
-	case UseCopy:
-		c.Reads, c.Writes = operands[:last], operands[last:]
-	case UseLink:
-		c.Writes = operands[last:]
-	case UseMove:
-		c.Removes, c.Writes = operands[:last], operands[last:]
-	}
-}
-
 // redirects adds what a statement's redirections read and write to the last
 // command of the statement.
 func (b *builder) redirects(st *syntax.Stmt, first int) {
@@ -217,6 +135,7 @@ func (b *builder) redirects(st *syntax.Stmt, first int) {
 		b.substitutions(r.Word)
 		if r.Hdoc != nil {
 			b.substitutions(r.Hdoc)
+			b.patchText(r.Hdoc, first)
 			continue
 		}
 		if len(b.commands) == first {
@@ -236,6 +155,9 @@ func (b *builder) redirects(st *syntax.Stmt, first int) {
 		case syntax.RdrIn:
 			if static {
 				c.Reads = append(slices.Clip(c.Reads), name)
+				if c.filter {
+					c.Classes[ClassRead] = true
+				}
 			}
 		}
 	}
@@ -243,4 +165,15 @@ func (b *builder) redirects(st *syntax.Stmt, first int) {
 
 func isDevice(name string) bool {
 	return name == "/dev/null" || name == "/dev/stdout" || name == "/dev/stderr" || name == "/dev/tty" || strings.HasPrefix(name, "/dev/fd/")
+}
+
+// patchText reads the patch that apply_patch is given as a here-document.
+func (b *builder) patchText(doc *syntax.Word, first int) {
+	if len(b.commands) == first {
+		return
+	}
+	c := &b.commands[len(b.commands)-1]
+	if text, static := wordText(doc); static && len(c.Argv) > 0 && strings.HasPrefix(program(c.Argv[0]), "apply") && c.Classes[ClassEdit] {
+		c.Writes, c.Removes = patchFiles(text)
+	}
 }

@@ -4,17 +4,17 @@ var programs = buildPrograms()
 
 func buildPrograms() map[string]Program {
 	m := map[string]Program{}
-	for _, add := range []func(map[string]Program){fileProgams, gitPrograms, buildTools, runnerPrograms} {
+	for _, add := range []func(map[string]Program){filePrograms, gitPrograms, buildTools, runnerPrograms} {
 		add(m)
 	}
 	return m
 }
 
-func fileProgams(m map[string]Program) {
+func filePrograms(m map[string]Program) {
 	edit, read, search, one := []Class{ClassEdit}, []Class{ClassRead}, []Class{ClassSearch}, []int32{1}
-	m["mv"] = Program{Classes: edit, Operands: UseMove, Values: "-S --suffix"}
-	m["cp"] = Program{Classes: edit, Operands: UseCopy, Values: "-S --suffix"}
-	m["install"] = Program{Classes: edit, Operands: UseCopy, Values: "-m --mode -o --owner -g --group -S --suffix"}
+	m["mv"] = Program{Classes: edit, Operands: UseMove, Values: "-S --suffix -t --target-directory"}
+	m["cp"] = Program{Classes: edit, Operands: UseCopy, Values: "-S --suffix -t --target-directory"}
+	m["install"] = Program{Classes: edit, Operands: UseCopy, Values: "-m --mode -o --owner -g --group -S --suffix -t --target-directory"}
 	m["ln"] = Program{Classes: edit, Operands: UseLink, Values: "-S --suffix"}
 	m["rm"] = Program{Classes: edit, Operands: UseRemove}
 	m["tee"] = Program{Classes: edit, Operands: UseWrite}
@@ -54,9 +54,9 @@ func buildTools(m map[string]Program) {
 	build := Program{Classes: []Class{ClassBuild}}
 	spread(m, build, "go build,go install,cargo build,cargo b,cargo check,tsc,vite build,next build,webpack,rollup,esbuild,ninja,cmake --build,docker build,docker buildx,docker compose build,podman build,buildah")
 	spread(m, build, "gcc,g++,cc,c++,clang,clang++,javac,kotlinc,rustc,ghc,dotnet build,dotnet publish,swift build,xcodebuild,xcodebuild build,bazel build,meson compile,zig build,mix compile,flutter build,nx build,turbo build,python -m build,uv build,poetry build")
-	maven := Program{Classes: []Class{ClassBuild}, Runner: "maven"}
-	spread(m, maven, "mvn,mvnw,mvn package,mvnw package,mvn install,mvnw install,mvn compile,mvnw compile")
-	spread(m, Program{Classes: []Class{ClassBuild}, Runner: "gradle"}, "gradle,gradlew,gradle build,gradlew build,gradle assemble,gradlew assemble")
+	// What a goal is for, Tables.goals says; those that build may run tests too.
+	spread(m, Program{Classes: []Class{ClassBuild}, Runner: "maven"}, "mvn,mvnw")
+	spread(m, Program{Classes: []Class{ClassBuild}, Runner: "gradle"}, "gradle,gradlew")
 }
 
 func runnerPrograms(m map[string]Program) {
@@ -72,8 +72,6 @@ func runnerPrograms(m map[string]Program) {
 	run("node", "node --test,tsx --test,bun test")
 	run("cargo", "cargo test,cargo t,cargo nextest,cargo llvm-cov")
 	run("tap", "prove,bats,tap,tape")
-	run("maven", "mvn test,mvnw test,mvn verify,mvnw verify")
-	run("gradle", "gradle test,gradlew test,gradle check,gradlew check")
 	run("rspec", "rspec")
 	run("ctest", "ctest")
 	run("dotnet", "dotnet test")

@@ -49,6 +49,8 @@ type Command struct {
 
 	// opaque marks a script or a target: what it does, only its output tells.
 	opaque bool
+	// filter marks a program that reads files, but here what it is piped.
+	filter bool
 	// dir is the command's directory as it was given to the program itself
 	// (`git -C`), relative to Cwd; it is folded into Cwd.
 	dir string

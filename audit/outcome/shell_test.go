@@ -2,9 +2,9 @@ package outcome
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shellOf reads a command as that of a Bash call; fields are more arguments.
@@ -189,10 +189,14 @@ func TestCommands_Bounds(t *testing.T) {
 		"minus": "((" + strings.Repeat("-", 60000) + "1))", "quotes": strings.Repeat(`"$x`, 20000), "lists": strings.Repeat("a;", 30000),
 		"heredocs": strings.Repeat("a <<X\n", 9000), "tests": "[[ " + strings.Repeat("! ", 30000) + "x ]]", "semicolons": strings.Repeat("(a);", 16000),
 	} {
+		begin := time.Now()
 		s := shellOf(t, text, "")
 		if s.Text != text {
 			t.Errorf("%s: the text is lost", name)
 		}
-		_ = fmt.Sprint(len(s.Commands))
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		t.Log(name, time.Since(begin), len(s.Commands))
 	}
 }

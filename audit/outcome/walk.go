@@ -165,12 +165,12 @@ func (b *builder) file(src string, file *syntax.File) flow {
 func (b *builder) list(stmts []*syntax.Stmt) flow {
 	out := flow{codes: codes{any: true}}
 	dead := false // an earlier statement may have ended the shell with 0
+	before, last := 0, []int(nil)
 	for _, st := range stmts {
 		f := b.stmt(st)
-		out.if0 = append(slices.Clip(out.past), f.if0...)
-		if dead {
-			out.if0 = out.past
-		} else {
+		before, last = len(out.past), nil
+		if !dead {
+			last = f.if0
 			out.past = append(out.past, f.past...)
 		}
 		if b.errexit {
@@ -180,6 +180,7 @@ func (b *builder) list(stmts []*syntax.Stmt) flow {
 		out.mayExit = out.mayExit || f.mayExit
 		dead = dead || f.mayExit
 	}
+	out.if0 = slices.Concat(out.past[:before], last)
 	return out
 }
 
@@ -195,13 +196,17 @@ func (b *builder) stmt(st *syntax.Stmt) flow {
 		return flow{codes: f.codes, past: f.past, mayExit: f.mayExit}
 	}
 	if bin, ok := st.Cmd.(*syntax.BinaryCmd); b.errexit && (!ok || bin.Op == syntax.Pipe || bin.Op == syntax.PipeAll) {
-		f.past = f.if0
+		f.past = slices.Clone(f.if0)
 	}
 	return f
 }
 
 func (b *builder) command(cmd syntax.Command, redirs []*syntax.Redirect) flow {
 	switch x := cmd.(type) {
+	case nil:
+		if len(redirs) > 0 { // `> file` empties it
+			return b.add(Command{Classes: Set{}})
+		}
 	case *syntax.CallExpr:
 		return b.call(x, redirs)
 	case *syntax.BinaryCmd:
@@ -262,10 +267,10 @@ func (b *builder) binary(x *syntax.BinaryCmd) flow {
 	out := flow{past: left.past, codes: left.codes.and(right.codes), mayExit: left.mayExit || right.mayExit}
 	switch {
 	case x.Op == syntax.AndStmt:
-		out.if0 = append(slices.Clip(left.if0), right.if0...)
+		out.if0 = append(left.if0, right.if0...)
 		out.fails = left.fails || right.fails
 	case right.exits && right.fails: // a || exit 1
-		out.if0, out.past = left.if0, left.if0
+		out.if0, out.past = left.if0, slices.Clone(left.if0)
 	case right.fails: // a || false
 		out.if0 = left.if0
 	default:

@@ -74,9 +74,6 @@ func (b *builder) call(x *syntax.CallExpr, redirs []*syntax.Redirect) flow {
 		words = append(words, word{b.source(w), text, static})
 	}
 	if len(words) == 0 {
-		if len(redirs) > 0 { // `> file` empties it
-			return b.add(Command{Classes: Set{}})
-		}
 		return flow{codes: inner}
 	}
 	return b.words(words, redirs)
@@ -104,6 +101,9 @@ func (b *builder) words(words []word, redirs []*syntax.Redirect) flow {
 		f.codes = codes{any: true}
 	}
 	b.effects(c, &f)
+	for _, inner := range findCommands(words) {
+		b.add(b.tables.describe(inner, wrapping{input: true})) // once, often or never
+	}
 	return f
 }
 
@@ -113,12 +113,14 @@ func (b *builder) inner(words []word, redirs []*syntax.Redirect) (flow, bool) {
 	text, errexit, pipefail := "", b.errexit, b.pipefail
 	switch {
 	case name == "eval":
+		list := make([]string, 0, len(words))
 		for _, w := range words[1:] {
 			if !w.static {
 				return flow{}, false
 			}
-			text += w.text + " "
+			list = append(list, w.text)
 		}
+		text = strings.Join(list, " ")
 	case isShell(name):
 		var ok bool
 		if text, errexit, pipefail, ok = script(words[1:], redirs); !ok {
