@@ -25,6 +25,7 @@ const (
 	SourceFile        Source = "file"        // a claims file
 	SourceExpectation Source = "expectation" // a claims file that the configuration names for a path
 	SourceAction      Source = "action"      // an action of the trace, with grounds
+	SourceRule        Source = "rule"        // a sentence of the summary that a rule fits
 )
 
 // Claim is a statement and what must be shown for it. A Claim without any
@@ -33,7 +34,8 @@ type Claim struct {
 	ID     string // as given, else c1, c2, … by position
 	Text   string // the statement, as the agent made it
 	Source Source
-	Line   int // in the claims file; 0 for a claim of the trace
+	Kind   string // the kind that it names, whose requirements stand before its own; "" none
+	Line   int    // in the claims file; 0 for a claim of the trace
 
 	// Order is the keys of the requirements as they stand in the file: findings come
 	// in this order.

@@ -14,14 +14,13 @@ type Options struct {
 	// ReadFile reads a schema file that a claim names, relative to the claims file.
 	// Nil: claims may name none (claims of a trace may not).
 	ReadFile func(name string) ([]byte, error)
+	// Kinds supplies what claims that name a kind require. Nil: a claim may name none.
+	Kinds Kinds
 }
 
 // Keys of a claim and of its grounds.
 var (
-	claimKeys = []string{
-		"id", "claim", "kind", "must_show", "must_not_fail", "must_not_call", "count", "coverage", "no_duplicates",
-		"grounds", "quotes", "envelope", "run",
-	}
+	claimKeys  = append([]string{"id", "claim", "kind", "with"}, RequirementKeys...)
 	groundKeys = []string{"from", "field", "equals", "not_equals", "exists", "in", "min", "max"}
 )
 
@@ -143,56 +142,75 @@ func (l *loader) claim(n node, number int) (Claim, error) {
 	if err := l.known(n, claimKeys); err != nil {
 		return c, err
 	}
-	requirement := map[string]any{}
+	merged, err := l.kind(n)
+	// The claim's own name and words come first, so that what cannot be read further
+	// keeps them.
 	for _, m := range n.members {
-		if l.ignore[m.key] {
+		if fault := l.own(&c, m); fault != nil {
+			return c, fault
+		}
+	}
+	if err != nil {
+		return c, err
+	}
+	requirement := map[string]any{}
+	for _, m := range merged.members {
+		if !contains(RequirementKeys, m.key) {
 			continue
 		}
-		var err error
-		switch m.key {
-		case "id":
-			c.ID, err = l.text(m.value, "id")
-		case "claim":
-			c.Text, err = l.text(m.value, "claim")
-		case "kind":
-			err = l.fault(m.value, UnknownKind, "kind", "this version knows no kinds of claims; write out what must be shown")
-		case "must_show":
-			c.MustShow, err = each(l, m.value, m.key, l.show)
-		case "must_not_fail":
-			c.MustNotFail, err = each(l, m.value, m.key, l.notFail)
-		case "must_not_call":
-			c.MustNotCall, err = each(l, m.value, m.key, l.toolOrMatcher)
-		case "count":
-			c.Count, err = each(l, m.value, m.key, l.count)
-		case "coverage":
-			c.Coverage, err = each(l, m.value, m.key, l.coverage)
-		case "no_duplicates":
-			c.NoDuplicates, err = each(l, m.value, m.key, l.noDuplicates)
-		case "quotes":
-			c.Quotes, err = each(l, m.value, m.key, l.quote)
-		case "run":
-			c.Run, err = l.runEnd(m.value)
-		case "grounds":
-			c.Grounds, err = l.grounds(m.value)
-		case "envelope":
-			c.Envelope, err = l.envelope(m.value)
-		}
-		if err != nil {
+		if err := l.requirement(&c, m); err != nil {
 			return c, err
 		}
-		if m.key != "id" && m.key != "claim" {
-			requirement[m.key] = m.value.value()
-			c.Order = append(c.Order, m.key)
-		}
+		requirement[m.key] = m.value.value()
+		c.Order = append(c.Order, m.key)
 	}
 	if c.Text == "" {
 		return c, l.fault(n, MissingKey, "claim", "the key claim, the statement as the agent made it, is missing")
 	}
-	var err error
 	if c.Requirement, err = json.Marshal(requirement); err != nil {
 		return c, fmt.Errorf("write out the requirement: %w", err)
 	}
 	return c, nil
+}
+
+// own reads what a claim says of itself.
+func (l *loader) own(c *Claim, m member) (err error) {
+	switch m.key {
+	case "id":
+		c.ID, err = l.text(m.value, m.key)
+	case "claim":
+		c.Text, err = l.text(m.value, m.key)
+	case "kind":
+		c.Kind, err = l.text(m.value, m.key)
+	}
+	return err
+}
+
+// requirement reads one of the keys that say what must be shown.
+func (l *loader) requirement(c *Claim, m member) (err error) {
+	switch m.key {
+	case "must_show":
+		c.MustShow, err = each(l, m.value, m.key, l.show)
+	case "must_not_fail":
+		c.MustNotFail, err = each(l, m.value, m.key, l.notFail)
+	case "must_not_call":
+		c.MustNotCall, err = each(l, m.value, m.key, l.toolOrMatcher)
+	case "count":
+		c.Count, err = each(l, m.value, m.key, l.count)
+	case "coverage":
+		c.Coverage, err = each(l, m.value, m.key, l.coverage)
+	case "no_duplicates":
+		c.NoDuplicates, err = each(l, m.value, m.key, l.noDuplicates)
+	case "quotes":
+		c.Quotes, err = each(l, m.value, m.key, l.quote)
+	case "run":
+		c.Run, err = l.runEnd(m.value)
+	case "grounds":
+		c.Grounds, err = l.grounds(m.value)
+	case "envelope":
+		c.Envelope, err = l.envelope(m.value)
+	}
+	return err
 }
 
 // text reads a string that is not empty.
