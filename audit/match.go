@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -21,7 +22,30 @@ type facts struct {
 
 // touched is the paths that a call names, resolved as far as their directory is
 // known.
-type touched struct{ Read, Written, Removed []string }
+type touched struct {
+	Read, Written, Removed []string
+	// Named are the paths in the arguments of a tool of a kind that is not known.
+	Named []string
+}
+
+// pathArgs are the arguments by which tools name a file.
+var pathArgs = []string{"file_path", "path", "filename", "notebook_path", "target_file", "file"}
+
+// namedPaths returns the paths in the arguments of a call that is not known to
+// read or write any.
+func namedPaths(f *facts) []string {
+	args, ok := f.args.(map[string]any)
+	if !ok || len(f.paths.Read)+len(f.paths.Written)+len(f.paths.Removed) > 0 || f.shell.Text != "" {
+		return nil
+	}
+	var out []string
+	for _, key := range pathArgs {
+		if p, ok := args[key].(string); ok && p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
 
 func full(list []outcome.Path) []string {
 	out := make([]string, 0, len(list))
@@ -57,6 +81,7 @@ func (l *ledger) facts(i int) *facts {
 	if args, ok := l.args(i); ok {
 		f.args = args
 	}
+	f.paths.Named = namedPaths(f)
 	f.cwd, err = outcome.Cwd(l.run, c)
 	note(err)
 	l.known[i] = f
@@ -127,11 +152,11 @@ func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
 	var paths []string
 	switch m.Class {
 	case "edit":
-		paths = append(append(paths, f.paths.Written...), f.paths.Removed...)
+		paths = slices.Concat(f.paths.Written, f.paths.Removed)
 	case "read", "search":
 		paths = f.paths.Read
 	default:
-		paths = append(append(append(paths, f.paths.Written...), f.paths.Removed...), f.paths.Read...)
+		paths = slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Read, f.paths.Named)
 	}
 	for _, p := range paths {
 		if pathFits(m.Path, p, l.run.Cwd) {

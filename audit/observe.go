@@ -14,10 +14,7 @@ import (
 // check.
 func (l *ledger) observation(i int) (at int, text string, found bool) {
 	f := l.facts(i)
-	targets := slices.Concat(f.paths.Written, f.paths.Removed)
-	if len(targets) == 0 && !f.classes[outcome.ClassRead] && !f.classes[outcome.ClassSearch] {
-		targets = f.paths.Read // a tool of a kind that is not known, which names a file
-	}
+	targets := slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Named)
 	for k := i + 1; k < len(l.run.Calls); k++ {
 		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
 			continue
