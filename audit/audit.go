@@ -14,8 +14,9 @@ import (
 // that stand in the trace itself, then those given. The error is that of reading
 // the trace again; a trace that was written over in the meantime is no error but
 // trace_gap.
-func Check(run *trace.Run, given []claims.Claim) (*Report, error) {
+func Check(run *trace.Run, given []claims.Claim, rules Rules) (*Report, error) {
 	l := newLedger(run)
+	l.rules = rules
 	rep := l.report(given)
 	if l.changed {
 		// What was judged before the change was noticed took the trace for whole.
@@ -29,7 +30,12 @@ func (l *ledger) report(given []claims.Claim) *Report {
 	all, actions := l.statements()
 	all = append(all, given...)
 
-	rep := &Report{Run: l.run, NotChecked: sentences(l.run.Summary)}
+	rep := &Report{Run: l.run}
+	if l.rules.Statements != nil {
+		var said []claims.Claim
+		said, rep.NotChecked = l.rules.Statements(l.run.Summary)
+		all = append(all, said...)
+	}
 	rep.Claims = append(rep.Claims, actions...)
 	for _, c := range all {
 		rep.Claims = append(rep.Claims, l.judge(c))
@@ -77,6 +83,16 @@ func (r *Report) count() {
 		}
 	}
 	r.Totals = t
+}
+
+// Rules supply requirements: for claims that name a kind, and for statements that
+// a rule fits. audit/rules has them; the zero value has none, and then statements
+// of a summary are neither checked nor counted.
+type Rules struct {
+	Kinds claims.Kinds
+	// Statements returns a claim for each statement of a text that a rule fits, and
+	// the statements that none fits.
+	Statements func(text string) (fit []claims.Claim, notChecked []string)
 }
 
 // ledger is the run as the judge sees it: outcomes are worked out once a call,
@@ -300,7 +316,7 @@ func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 		}) {
 		j.Strength = "observed"
 	}
-	j.OwnMeasure = c.Source == claims.SourceTrace
+	j.OwnMeasure = c.Source == claims.SourceTrace && !c.Ruled
 	for _, i := range recovered {
 		if len(evidence) > 0 && i < evidence[len(evidence)-1] {
 			j.Recovered = true

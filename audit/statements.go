@@ -3,7 +3,6 @@ package audit
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"nightaudit/audit/claims"
 	"nightaudit/trace"
@@ -41,7 +40,7 @@ func (l *ledger) ownClaims(v trace.Value, pos trace.Position, have int) []claims
 	}
 	var out []claims.Claim
 	for _, e := range list {
-		c, err := claims.LoadOne(l.run.Source, e.Raw(), have+len(out)+1, claims.Options{Source: claims.SourceTrace})
+		c, err := claims.LoadOne(l.run.Source, e.Raw(), have+len(out)+1, claims.Options{Source: claims.SourceTrace, Kinds: l.rules.Kinds})
 		if err != nil {
 			c = claims.Claim{ID: c.ID, Source: claims.SourceTrace, Text: e.Get("claim").Text(), Requirement: json.RawMessage("{}")}
 			if c.Text == "" {
@@ -49,6 +48,14 @@ func (l *ledger) ownClaims(v trace.Value, pos trace.Position, have int) []claims
 			}
 		}
 		c.Line = pos.Line
+		c.Ruled = c.Kind != ""
+		if l.rules.Statements != nil {
+			fit, _ := l.rules.Statements(c.Text)
+			for _, rule := range fit {
+				c.Add(rule)
+				c.Ruled = true
+			}
+		}
 		out = append(out, c)
 	}
 	return out
@@ -79,49 +86,4 @@ func (l *ledger) action(v trace.Value, pos trace.Position, number int) Judged {
 	g, faults := claims.ParseGrounds(decoded)
 	c.Grounds = &g
 	return l.sum(c, []group{l.grounds(g, faults, pos)})
-}
-
-// sentences splits a summary into the statements that it makes, one a sentence or
-// list item, for the list of what was not checked.
-func sentences(summary string) []string {
-	var out []string
-	fenced := false
-	for line := range strings.Lines(summary) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
-			continue
-		}
-		line = strings.TrimLeft(line, "#>*-•| \t")
-		if fenced || line == "" {
-			continue
-		}
-		for line != "" {
-			i := sentenceEnd(line)
-			if s := strings.TrimSpace(line[:i]); strings.ContainsFunc(s, isLetter) {
-				out = append(out, s)
-			}
-			line = strings.TrimSpace(line[i:])
-		}
-	}
-	return out
-}
-
-func isLetter(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
-}
-
-// sentenceEnd returns where the first sentence of a line ends: behind a full stop,
-// question or exclamation mark that a space and no small letter follow.
-func sentenceEnd(line string) int {
-	for i := range len(line) {
-		if strings.IndexByte(".?!", line[i]) < 0 || i+2 >= len(line) || line[i+1] != ' ' {
-			continue
-		}
-		if next := line[i+2]; next >= 'a' && next <= 'z' {
-			continue
-		}
-		return i + 1
-	}
-	return len(line)
 }

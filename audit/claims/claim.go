@@ -37,6 +37,9 @@ type Claim struct {
 	Kind   string // the kind that it names, whose requirements stand before its own; "" none
 	Line   int    // in the claims file; 0 for a claim of the trace
 
+	// Ruled is set when requirements of a rule have been added, so that the claim is
+	// not measured by its own alone.
+	Ruled bool
 	// Order is the keys of the requirements as they stand in the file: findings come
 	// in this order.
 	Order []string
@@ -61,6 +64,29 @@ type Claim struct {
 func (c *Claim) Empty() bool {
 	return len(c.MustShow)+len(c.MustNotFail)+len(c.MustNotCall)+len(c.Count)+len(c.Coverage)+len(c.NoDuplicates)+len(c.Quotes) == 0 &&
 		c.Grounds == nil && c.Envelope == nil && c.Run == nil
+}
+
+// Add adds the requirements of another claim to this one's; none is replaced. Of
+// grounds, envelope and run, which stand but once, its own are kept.
+func (c *Claim) Add(more Claim) {
+	c.MustShow = append(c.MustShow, more.MustShow...)
+	c.MustNotFail = append(c.MustNotFail, more.MustNotFail...)
+	c.MustNotCall = append(c.MustNotCall, more.MustNotCall...)
+	c.Count = append(c.Count, more.Count...)
+	c.Coverage = append(c.Coverage, more.Coverage...)
+	c.NoDuplicates = append(c.NoDuplicates, more.NoDuplicates...)
+	c.Quotes = append(c.Quotes, more.Quotes...)
+	if c.Grounds == nil {
+		c.Grounds = more.Grounds
+	}
+	if c.Run == nil {
+		c.Run = more.Run
+	}
+	for _, key := range more.Order {
+		if !contains(c.Order, key) {
+			c.Order = append(c.Order, key)
+		}
+	}
 }
 
 // ByTool tells whether everything that the claim requires to be shown, or not to
