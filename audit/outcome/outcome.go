@@ -32,15 +32,16 @@ type Evidence string
 
 // The kinds of evidence.
 const (
-	NoEnd    Evidence = "no end recorded"
-	Status   Evidence = "status"
-	ExitCode Evidence = "exit code"
-	Flag     Evidence = "flag"
-	HTTP     Evidence = "HTTP status"
-	Body     Evidence = "structured result"
-	Text     Evidence = "text of the result"
-	Recorded Evidence = "a result is recorded"
-	None     Evidence = "the format records no outcome"
+	NoEnd       Evidence = "no end recorded"
+	Status      Evidence = "status"
+	ExitCode    Evidence = "exit code"
+	Flag        Evidence = "flag"
+	HTTP        Evidence = "HTTP status"
+	Body        Evidence = "structured result"
+	Text        Evidence = "text of the result"
+	Recorded    Evidence = "a result is recorded"
+	TestsFailed Evidence = "test summary"
+	None        Evidence = "the format records no outcome"
 )
 
 // Outcome is what became of one call.
@@ -67,6 +68,9 @@ func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	}
 	r := &reading{run: run, call: c, classes: classes}
 	if o, done := r.notRun(); done || r.err != nil {
+		return o, r.err
+	}
+	if o, done := r.testsFailed(t); done || r.err != nil {
 		return o, r.err
 	}
 	code, hasCode := c.ExitCode, c.HasExit
