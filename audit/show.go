@@ -243,7 +243,7 @@ func (v verdict) onto(f Finding) Finding {
 // failureReason is the reason of a failure that nothing made good.
 func failureReason(o outcome.Outcome) Reason {
 	switch o.Evidence {
-	case outcome.TestSummary:
+	case outcome.TestsFailed:
 		return TestsFailed
 	case outcome.ExitCode:
 		return ExitCode

@@ -37,10 +37,10 @@ const (
 	ExitCode    Evidence = "exit code"
 	Flag        Evidence = "flag"
 	HTTP        Evidence = "HTTP status"
-	TestSummary Evidence = "summary of the tests"
 	Body        Evidence = "structured result"
 	Text        Evidence = "text of the result"
 	Recorded    Evidence = "a result is recorded"
+	TestsFailed Evidence = "test summary"
 	None        Evidence = "the format records no outcome"
 )
 
@@ -68,6 +68,9 @@ func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	}
 	r := &reading{run: run, call: c, classes: classes}
 	if o, done := r.notRun(); done || r.err != nil {
+		return o, r.err
+	}
+	if o, done := r.testsFailed(t); done || r.err != nil {
 		return o, r.err
 	}
 	code, hasCode := c.ExitCode, c.HasExit

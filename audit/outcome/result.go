@@ -98,6 +98,23 @@ func (r *reading) exitInResult() (int32, bool) {
 	return 0, false
 }
 
+// testsFailed recognises a test run that says itself that tests failed: whatever
+// the exit code, which a pipe may have hidden.
+func (r *reading) testsFailed(t *Tables) (Outcome, bool) {
+	if !r.classes.any(ClassShell, ClassTest) {
+		return Outcome{}, false
+	}
+	s, err := t.Tests(r.run, r.call)
+	if err != nil {
+		r.err = err
+		return Outcome{}, false
+	}
+	if s == nil || !s.Failing() {
+		return Outcome{}, false
+	}
+	return Outcome{Kind: Error, Evidence: TestsFailed, Detail: s.String()}, true
+}
+
 // changeFailed is what a shell says of a directory that it could not change to.
 var changeFailed = regexp.MustCompile(`(?m)(^|: )(cd|pushd): .*(No such file|[Nn]ot a directory|[Pp]ermission denied|can't cd|HOME not set)`)
 

@@ -1,0 +1,279 @@
+package outcome
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	cargoResult  = regexp.MustCompile(`^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	nextestLine  = regexp.MustCompile(`^\s*Summary \[[^\]]*\]\s+(\d+)(?:/\d+)? tests? run: (.*)$`)
+	cargoCompile = regexp.MustCompile("^error: could not compile `")
+
+	tapPlan  = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
+	tapTest  = regexp.MustCompile(`(?i)^(not )?ok\b(?: \d+)?(?:[^#\\]|\\.)*(?:# ?(skip|todo)\b.*)?`)
+	proveAll = regexp.MustCompile(`^Files=\d+, Tests=(\d+),`)
+	proveBad = regexp.MustCompile(`\(Wstat: .* Tests: \d+ Failed: (\d+)\)`)
+
+	mavenLine   = regexp.MustCompile(`Tests run: (\d+), +Failures: (\d+)(?:, +Errors: (\d+))?(?:, +Skipped: (\d+))?(.*)$`)
+	junitOK     = regexp.MustCompile(`^OK \((\d+) tests?\)$`)
+	junitCounts = regexp.MustCompile(`^\[\s+(\d+) tests (successful|failed|skipped|aborted)\s+\]$`)
+	gradleLine  = regexp.MustCompile(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
+	gradleTask  = regexp.MustCompile(`^> Task :\S*[tT]est\S*(?: (NO-SOURCE|UP-TO-DATE|FROM-CACHE|SKIPPED|FAILED))?$`)
+
+	rspecLine    = regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?\s*$`)
+	minitestLine = regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors(?:, (\d+) (?:skips|pendings))?`)
+	ctestLine    = regexp.MustCompile(`^\d+% tests passed, (\d+) tests? failed out of (\d+)`)
+	dotnetLine   = regexp.MustCompile(`(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)`)
+	dotnetTotals = regexp.MustCompile(`^\s*Test summary: total: (\d+), failed: (\d+), succeeded: (\d+), skipped: (\d+)`)
+	dotnetOld    = regexp.MustCompile(`^\s*(Total tests|Passed|Failed|Skipped): (\d+)\s*$`)
+
+	phpunitOK    = regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`)
+	phpunitLine  = regexp.MustCompile(`^Tests: (\d+), Assertions: \d+(?:, (.*?))?\.?$`)
+	phpunitParts = regexp.MustCompile(`(Errors|Failures|Skipped|Incomplete): (\d+)`)
+	pestLine     = regexp.MustCompile(`^\s*Tests:\s+((?:\d+ [a-z]+, )*\d+ [a-z]+) \(\d+ assertions?\)$`)
+)
+
+// cargo reads every `test result` and nextest's summary. Filtered tests do not
+// count, and where it did not compile the tests could not be run.
+func cargo(lines []string) (Summary, bool) {
+	s, found, compiled := Summary{Counted: true}, false, true
+	for _, line := range lines {
+		if m := cargoResult.FindStringSubmatch(line); m != nil {
+			found = true
+			s.add(Summary{Passed: number(m[2]), Failed: number(m[3]), Skipped: number(m[4]), Counted: true})
+		}
+		if m := nextestLine.FindStringSubmatch(line); m != nil {
+			found = true
+			if number(m[1]) > 0 {
+				tally(m[2], &s)
+				for _, e := range countOf.FindAllStringSubmatch(m[2], -1) {
+					if e[2] == "timed" || e[2] == "exec" {
+						s.Failed += number(e[1])
+					}
+				}
+			}
+		}
+		if strings.HasPrefix(line, "error: no tests to run") {
+			found = true
+		}
+		compiled = compiled && !cargoCompile.MatchString(line)
+	}
+	if !compiled {
+		found = true
+		s.Errors++
+	}
+	s.None = s.Total() == 0
+	return s, found
+}
+
+// tap reads the Test Anything Protocol and prove, which sums it up. A plan that
+// was not met and a bail-out are errors.
+func tap(lines []string) (Summary, bool) {
+	s, plan, seen := Summary{Counted: true}, -1, 0
+	for _, line := range lines {
+		if m := proveAll.FindStringSubmatch(line); m != nil {
+			return prove(lines, number(m[1])), true
+		}
+		switch {
+		case strings.HasPrefix(line, "Bail out!"):
+			s.Errors++
+			plan = max(plan, seen)
+		case tapPlan.MatchString(line):
+			plan = max(plan, 0) + number(tapPlan.FindStringSubmatch(line)[1])
+		case strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "not ok ") || line == "ok" || line == "not ok":
+			seen++
+			m := tapTest.FindStringSubmatch(line)
+			switch {
+			case m == nil:
+			case m[2] != "":
+				s.Skipped++
+			case m[1] != "":
+				s.Failed++
+			default:
+				s.Passed++
+			}
+		}
+	}
+	if plan < 0 {
+		return Summary{}, false // `ok` alone is no protocol
+	}
+	if s.Errors == 0 {
+		s.Errors += max(0, min(plan, maxCount)-seen)
+	}
+	s.None = s.Total() == 0
+	return s, true
+}
+
+func prove(lines []string, total int) Summary {
+	s := Summary{Counted: true}
+	failed := false
+	for _, line := range lines {
+		if m := proveBad.FindStringSubmatch(line); m != nil {
+			s.Failed += number(m[1])
+		}
+		failed = failed || line == "Result: FAIL"
+	}
+	if failed && s.Failed == 0 {
+		s.Errors = 1
+	}
+	s.Passed = max(0, total-s.Failed)
+	s.None = s.Total() == 0
+	return s
+}
+
+// maven reads Surefire's totals, or where there are none its lines by class, and
+// the console runners of JUnit.
+func maven(lines []string) (Summary, bool) {
+	s, classes, console := Summary{Counted: true}, Summary{Counted: true}, Summary{Counted: true}
+	totals, byClass, byConsole := false, false, false
+	for _, line := range lines {
+		if m := mavenLine.FindStringSubmatch(line); m != nil {
+			part := Summary{Failed: number(m[2]), Errors: number(m[3]), Skipped: number(m[4]), Counted: true}
+			part.Passed = max(0, number(m[1])-part.Failed-part.Errors-part.Skipped)
+			if strings.Contains(m[5], "Time elapsed") {
+				classes.add(part)
+				byClass = true
+			} else {
+				s.add(part)
+				totals = true
+			}
+		}
+		if m := junitOK.FindStringSubmatch(line); m != nil {
+			console.Passed += number(m[1])
+			byConsole = true
+		}
+		if m := junitCounts.FindStringSubmatch(line); m != nil {
+			byConsole = true
+			tally(m[1]+" "+strings.Replace(m[2], "aborted", "skipped", 1), &console)
+		}
+		if strings.HasSuffix(line, "No tests to run.") || strings.Contains(line, "No tests were executed!") {
+			totals = true
+		}
+	}
+	if !totals {
+		s = classes
+	}
+	s.add(console)
+	s.None = s.Total() == 0
+	return s, totals || byClass || byConsole
+}
+
+// gradle counts only when a test failed; else its test tasks tell that there were
+// tests.
+func gradle(lines []string) (Summary, bool) {
+	s, found, ran, success, failing := Summary{}, false, false, false, false
+	for _, line := range lines {
+		if m := gradleLine.FindStringSubmatch(line); m != nil {
+			found, s.Counted = true, true
+			part := Summary{Failed: number(m[2]), Skipped: number(m[3]), Counted: true}
+			part.Passed = max(0, number(m[1])-part.Failed-part.Skipped)
+			s.add(part)
+		}
+		if m := gradleTask.FindStringSubmatch(line); m != nil {
+			ran = ran || m[1] != "NO-SOURCE" && m[1] != "SKIPPED"
+			found = true
+		}
+		success = success || strings.HasPrefix(line, "BUILD SUCCESSFUL")
+		failing = failing || strings.Contains(line, "There were failing tests.")
+	}
+	if failing && s.Failed == 0 {
+		found = true
+		s.Errors++
+	}
+	if !s.Counted && !s.Failing() && !success {
+		return Summary{}, false // how it ended is not shown
+	}
+	s.None = !ran && s.Total() == 0
+	return s, found
+}
+
+// rspec reads RSpec, and Minitest and test-unit, which print the same kind of line.
+func rspec(lines []string) (Summary, bool) {
+	s, found := Summary{Counted: true}, false
+	for _, line := range lines {
+		var part Summary
+		if m := rspecLine.FindStringSubmatch(line); m != nil {
+			part = Summary{Failed: number(m[2]), Skipped: number(m[3]), Errors: number(m[4])}
+			part.Passed = max(0, number(m[1])-part.Failed-part.Skipped)
+		} else if m := minitestLine.FindStringSubmatch(line); m != nil {
+			part = Summary{Failed: number(m[2]), Errors: number(m[3]), Skipped: number(m[4])}
+			part.Passed = max(0, number(m[1])-part.Failed-part.Errors-part.Skipped)
+		} else {
+			continue
+		}
+		found, part.Counted = true, true
+		s.add(part)
+	}
+	s.None = s.Total() == 0
+	return s, found
+}
+
+func ctest(lines []string) (Summary, bool) {
+	s, found := Summary{Counted: true}, false
+	for _, line := range lines {
+		if strings.HasPrefix(line, "No tests were found!!!") {
+			found = true
+		}
+		if m := ctestLine.FindStringSubmatch(line); m != nil {
+			found = true
+			failed := number(m[1])
+			s.add(Summary{Failed: failed, Passed: max(0, number(m[2])-failed), Counted: true})
+		}
+	}
+	s.None = s.Total() == 0
+	return s, found
+}
+
+// dotnet reads the line that every test project ends with; the older and the newer
+// forms of it stand for all projects.
+func dotnet(lines []string) (Summary, bool) {
+	s, old, found, total := Summary{Counted: true}, Summary{Counted: true}, false, false
+	for _, line := range lines {
+		if m := dotnetTotals.FindStringSubmatch(line); m != nil {
+			t := Summary{Failed: number(m[2]), Passed: number(m[3]), Skipped: number(m[4]), Counted: true}
+			t.None = t.Total() == 0
+			return t, true
+		}
+		if m := dotnetLine.FindStringSubmatch(line); m != nil {
+			found = true
+			s.add(Summary{Failed: number(m[1]), Passed: number(m[2]), Skipped: number(m[3]), Counted: true})
+		}
+		if m := dotnetOld.FindStringSubmatch(line); m != nil {
+			total = total || m[1] == "Total tests"
+			tally(m[2]+" "+strings.ToLower(m[1]), &old)
+		}
+		found = found || strings.HasPrefix(line, "No test is available in ")
+	}
+	if total {
+		s, found = old, true
+	}
+	s.None = s.Total() == 0
+	return s, found
+}
+
+func phpunit(lines []string) (Summary, bool) {
+	s, found := Summary{Counted: true}, false
+	for _, line := range lines {
+		if m := phpunitOK.FindStringSubmatch(line); m != nil {
+			found = true
+			s.Passed += number(m[1])
+		}
+		if m := phpunitLine.FindStringSubmatch(line); m != nil {
+			found = true
+			part := Summary{Counted: true}
+			for _, p := range phpunitParts.FindAllStringSubmatch(m[2], -1) {
+				tally(p[2]+" "+strings.ToLower(p[1]), &part)
+			}
+			part.Passed = max(0, number(m[1])-part.Failed-part.Errors-part.Skipped)
+			s.add(part)
+		}
+		if m := pestLine.FindStringSubmatch(line); m != nil {
+			found = true
+			tally(m[1], &s)
+		}
+		found = found || strings.HasPrefix(line, "No tests executed!")
+	}
+	s.None = s.Total() == 0
+	return s, found
+}

@@ -1,0 +1,271 @@
+package outcome
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nightaudit/trace"
+)
+
+// Summary is what a test runner said it did.
+type Summary struct {
+	// Runner is the format that the summary was recognised by.
+	Runner                          string
+	Passed, Failed, Errors, Skipped int
+	// Counted is false where not every test is in the numbers (go test without -v).
+	Counted bool
+	// None is set when there was no test to run.
+	None bool
+}
+
+// Total is the number of tests.
+func (s *Summary) Total() int { return s.Passed + s.Failed + s.Errors + s.Skipped }
+
+// Failing tells whether a test failed or could not be run.
+func (s *Summary) Failing() bool { return s.Failed+s.Errors > 0 }
+
+func (s *Summary) String() string {
+	if s.None {
+		return "no tests"
+	}
+	var out []string
+	for _, n := range []struct {
+		count int
+		word  string
+	}{{s.Failed, "failed"}, {s.Errors, "errors"}, {s.Passed, "passed"}, {s.Skipped, "skipped"}} {
+		if n.count > 0 {
+			out = append(out, strconv.Itoa(n.count)+" "+n.word)
+		}
+	}
+	if len(out) == 0 {
+		return "passed, not counted"
+	}
+	return strings.Join(out, ", ")
+}
+
+// Tests returns the summary of the test run that a call was. It is nil where no
+// command of the call invoked a runner (printing a saved log is no test run), and
+// where the output holds no summary that is known. A script or a target counts as
+// a runner when what it prints holds a summary.
+func (t *Tables) Tests(run *trace.Run, c *trace.Call) (*Summary, error) {
+	return t.tests(run, c, false)
+}
+
+// TestsAsked reads the summary of a call that a claim takes for a test run: of
+// any call but one that only prints what is there.
+func (t *Tables) TestsAsked(run *trace.Run, c *trace.Call) (*Summary, error) {
+	return t.tests(run, c, true)
+}
+
+func (t *Tables) tests(run *trace.Run, c *trace.Call, asked bool) (*Summary, error) {
+	classes := t.Classes(c.Tool)
+	var runners []string
+	switch {
+	case !c.ResultPos.Set() || classes.any(ClassRead, ClassSearch, ClassEdit):
+		return nil, nil
+	case classes[ClassShell]:
+		shell, err := t.Commands(run, c)
+		if err != nil {
+			return nil, err
+		}
+		if runners = shell.runners(asked); len(runners) == 0 {
+			return nil, nil
+		}
+	case classes[ClassTest]:
+		if s, err := structured(run, c); s != nil || err != nil {
+			return s, err
+		}
+		runners = []string{"any"}
+	case asked:
+		runners = []string{"any"}
+	default:
+		return nil, nil
+	}
+	text, err := testOutput(run, c)
+	if err != nil {
+		return nil, err
+	}
+	return summarise(text, runners), nil
+}
+
+// runners names the runners whose summaries a shell call's output may hold; "any"
+// for a script.
+func (s *Shell) runners(asked bool) []string {
+	var out []string
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		switch {
+		case c.Invokes != "":
+			out = append(out, c.Invokes)
+		case c.opaque || asked && !c.prints():
+			out = append(out, "any")
+		}
+	}
+	if asked && !s.Parsed {
+		return []string{"any"}
+	}
+	return out
+}
+
+// prints tells whether a command only shows what is there already.
+func (c *Command) prints() bool {
+	if c.filter || c.Classes.any(ClassRead, ClassSearch, ClassVCS, ClassHTTP, ClassEdit) || len(c.Argv) == 0 || preparing[c.Argv[0]] {
+		return true
+	}
+	switch c.Argv[0] {
+	case "docker", "podman", "kubectl", "journalctl", "grep", "egrep", "fgrep", "wc", "sort", "uniq", "cut", "tr", "tee", "sleep", "exit", "test", "[", "[[":
+		return !c.opaque
+	}
+	return false
+}
+
+// testOutput is the text that a summary is looked for in: the output, or the
+// texts of an object that wraps it.
+func testOutput(run *trace.Run, c *trace.Call) (string, error) {
+	result, err := run.Value(c.Result)
+	if err != nil {
+		return "", err
+	}
+	if result.Kind() == trace.KindObject && result.Get("stdout").Kind() != trace.KindString {
+		var texts []string
+		for _, key := range []string{"output", "text", "log", "logs", "message", "content", "stderr"} {
+			if v := result.Get(key); v.Kind() == trace.KindString {
+				texts = append(texts, v.Text())
+			}
+		}
+		if len(texts) > 0 {
+			return strings.Join(texts, "\n"), nil
+		}
+	}
+	return Output(run, c)
+}
+
+// structured reads the numbers of a test tool that answers with an object.
+func structured(run *trace.Run, c *trace.Call) (*Summary, error) {
+	body, err := Payload(run, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range []trace.Value{body, body.Get("summary"), body.Get("results"), body.Get("stats")} {
+		s, known := Summary{Runner: "numbers", Counted: true}, false
+		for _, f := range []struct {
+			into *int
+			keys []string
+		}{
+			{&s.Passed, []string{"passed", "numPassedTests", "passes", "succeeded"}},
+			{&s.Failed, []string{"failed", "numFailedTests", "failures"}},
+			{&s.Errors, []string{"errors", "numRuntimeErrorTestSuites"}},
+			{&s.Skipped, []string{"skipped", "numPendingTests", "pending", "ignored"}},
+		} {
+			for _, key := range f.keys {
+				if n, ok := v.Get(key).Int(); ok && n >= 0 && n < maxCount {
+					*f.into = int(n)
+					known = known || f.into == &s.Passed || f.into == &s.Failed
+					break
+				}
+			}
+		}
+		if known {
+			s.None = s.Total() == 0
+			return &s, nil
+		}
+	}
+	return nil, nil
+}
+
+// maxCount is more tests than anybody has; larger numbers are something else.
+const maxCount = 1_000_000_000
+
+// format recognises the summaries of one runner.
+type format struct {
+	name  string
+	parse func(lines []string) (Summary, bool)
+}
+
+var formats = []format{
+	{"go test", goTest},
+	{"pytest", pytest},
+	{"unittest", unittest},
+	{"jest", jest},
+	{"vitest", vitest},
+	{"mocha", mocha},
+	{"node", nodeTest},
+	{"cargo", cargo},
+	{"tap", tap},
+	{"maven", maven},
+	{"gradle", gradle},
+	{"rspec", rspec},
+	{"ctest", ctest},
+	{"dotnet", dotnet},
+	{"phpunit", phpunit},
+	{"others", others},
+}
+
+// summarise adds up the summaries in a text: those of the runners that were
+// invoked, and where none of theirs is found or one is not known, of any.
+func summarise(text string, runners []string) *Summary {
+	lines := outputLines(text)
+	var found []Summary
+	try := func(only []string) {
+		for _, f := range formats {
+			if only != nil && !slices.Contains(only, f.name) {
+				continue
+			}
+			// node:test prints its counts below a protocol that holds the same tests.
+			if f.name == "tap" && len(found) > 0 && found[len(found)-1].Runner == "node" {
+				continue
+			}
+			if s, ok := f.parse(lines); ok {
+				s.Runner = f.name
+				found = append(found, s)
+			}
+		}
+	}
+	if !slices.Contains(runners, "any") {
+		try(runners)
+	}
+	if len(found) == 0 {
+		try(nil)
+	}
+	if len(found) == 0 && slices.Contains(runners, "go test") && slices.Contains(lines, "FAIL") {
+		found = []Summary{{Runner: "go test", Errors: 1}} // the last line of a run that failed
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	out := Summary{Runner: found[0].Runner, Counted: true, None: true}
+	for _, s := range found {
+		out.add(s)
+	}
+	return &out
+}
+
+func (s *Summary) add(o Summary) {
+	s.Passed, s.Failed, s.Errors, s.Skipped = s.Passed+o.Passed, s.Failed+o.Failed, s.Errors+o.Errors, s.Skipped+o.Skipped
+	s.Counted = s.Counted && o.Counted
+	s.None = s.None && (o.None || o.Counted && o.Total() == 0)
+}
+
+var ansi = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
+
+// outputLines parts an output into lines, without colours and without what a
+// carriage return wrote over.
+func outputLines(text string) []string {
+	if strings.Contains(text, "\x1b") {
+		text = ansi.ReplaceAllString(text, "")
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r", "\n")
+	return strings.Split(text, "\n")
+}
+
+// number reads a count; 0 for what is none.
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n >= maxCount {
+		return 0
+	}
+	return n
+}
