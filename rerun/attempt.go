@@ -12,6 +12,7 @@ import (
 	"nightaudit/budget"
 	"nightaudit/rerun/endpoint"
 	"nightaudit/rerun/tools"
+	"nightaudit/trace"
 )
 
 // Completer asks a model; *endpoint.Client is one.
@@ -139,7 +140,7 @@ type attempt struct {
 	calls    int
 	idle     int
 	repeats  map[string]int
-	looked   bool // a reading tool has succeeded in this attempt
+	looks    []endpoint.ToolCall // of reading tools that have succeeded in this attempt
 	gaveUp   bool
 }
 
@@ -199,15 +200,16 @@ func (a *attempt) next(stop error) (state string, until time.Time) {
 		return "done", time.Time{}
 	case a.out.Outcome == GaveUp, a.out.StopReason == "proposal":
 		return "given_up", time.Time{}
+	case a.item.Attempts+1 >= MaxAttempts && a.out.ModelCalls > 0:
+		// Whatever ended it: a segment without a try left would wait for ever.
+		if a.out.Note == "" {
+			a.out.Note = fmt.Sprintf("%d attempts did not repair it; it needs a person", a.item.Attempts+1)
+		}
+		return "given_up", time.Time{}
 	case errors.Is(stop, budget.ErrExhausted), a.out.StopReason == "interrupted", a.out.ModelCalls == 0 && !errors.As(stop, &failed):
 		return "queued", time.Time{}
 	case errors.As(stop, &failed) && failed.Class == endpoint.ClassPark && a.out.Outcome == "":
 		return "parked", failed.Until
-	case a.item.Attempts+1 >= MaxAttempts && a.out.ModelCalls > 0:
-		if a.out.Note == "" {
-			a.out.Note = fmt.Sprintf("%d attempts did not repair it; it needs a person", MaxAttempts)
-		}
-		return "given_up", time.Time{}
 	default:
 		return "queued", time.Time{}
 	}
@@ -276,7 +278,7 @@ func (a *attempt) loop(ctx context.Context) error {
 			retries++
 			continue
 		default:
-			a.stopFor(err)
+			a.stopFor(ctx, err)
 			return err
 		}
 		if done, err := a.answer(ctx, reply); done || err != nil {
@@ -287,10 +289,13 @@ func (a *attempt) loop(ctx context.Context) error {
 	return nil
 }
 
-// stopFor notes why an attempt ends with an error.
-func (a *attempt) stopFor(err error) {
+// stopFor notes why an attempt ends with an error. Where its time was over or it
+// was interrupted, that is why, whatever the endpoint client made of it; work says
+// which.
+func (a *attempt) stopFor(ctx context.Context, err error) {
 	var failed *endpoint.Error
 	switch {
+	case ctx.Err() != nil:
 	case errors.Is(err, budget.ErrExhausted):
 		a.out.StopReason = "allowance"
 	case errors.As(err, &failed):
@@ -339,7 +344,7 @@ func (a *attempt) answer(ctx context.Context, reply endpoint.Reply) (done bool, 
 // instead of acting. It is told once; a call that is printed as text is none.
 func (a *attempt) noCalls(reply endpoint.Reply) bool {
 	if len(a.offered) == 0 {
-		a.out.Proposal = clip(reply.Text, maxResult)
+		a.out.Proposal = clip(trace.Redact(reply.Text), maxResult)
 		a.out.StopReason = "proposal"
 		return true
 	}

@@ -312,6 +312,31 @@ func TestAttempt_AWriteThatRanOutOfTimeIsUnknown(t *testing.T) {
 	}
 }
 
+// A look at something else does not tell whether a write took effect.
+func TestAttempt_AnUnknownWriteNeedsALookAtItsTarget(t *testing.T) {
+	slow, other := `slow.write {"path": "f", "value": 1}`, `config.read {"path": "written"}`
+	for _, c := range []struct {
+		name   string
+		look   string
+		writes int
+	}{
+		{"at nothing of it", other, 1},
+		{"at its target", look, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, t.TempDir(), call(slow), call(c.look), call(slow), done)
+			b.runner.Observes = map[string][]string{"config.read": {"slow.write"}}
+			it := b.item(t, func(it *Item) { it.Tools = append(it.Tools, "slow.write") })
+			if _, err := b.runner.Attempt(t.Context(), it); err != nil {
+				t.Fatal(err)
+			}
+			if n := b.writes(t); n != c.writes {
+				t.Errorf("%d writes, want %d", n, c.writes)
+			}
+		})
+	}
+}
+
 func TestAttempt_NoAllowanceNoRequest(t *testing.T) {
 	b := newBench(t, t.TempDir(), call(look), done)
 	var err error
@@ -336,13 +361,13 @@ func TestAttempt_ToolsThatAreNotDeclared(t *testing.T) {
 }
 
 func TestAttempt_NoToolsAtAllProposes(t *testing.T) {
-	b := newBench(t, t.TempDir(), answer{text: "set it to 30"})
+	b := newBench(t, t.TempDir(), answer{text: "set it to 30 with password=hunter2hunter2"})
 	var err error
 	if b.runner.Tools, err = tools.NewSet(nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.runner.Attempt(t.Context(), b.item(t))
-	if err != nil || got.Proposal != "set it to 30" || got.Outcome == Repaired {
+	if err != nil || got.Proposal != "set it to 30 with password=[REDACTED]" || got.Outcome == Repaired {
 		t.Errorf("%+v, %v; want a proposal that changes no verdict", got, err)
 	}
 }
@@ -412,6 +437,42 @@ type interrupting struct {
 
 func (i interrupting) Do(ctx context.Context, p endpoint.Prepared) (endpoint.Reply, error) {
 	defer i.cancel()
+	return i.model.Do(ctx, p)
+}
+
+// A request that is cut off by SIGTERM is an interruption, and no verdict on the
+// attempt: the endpoint's client only sees that it was cancelled.
+func TestAttempt_InterruptedInARequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := newBench(t, t.TempDir(), call(look), answer{err: &endpoint.Error{Class: endpoint.ClassRetry, Billed: endpoint.BillingUnknown, Message: "cancelled"}})
+	b.runner.Endpoint = interruptedIn{b.model, 2, cancel}
+	got, _ := b.runner.Attempt(ctx, b.item(t))
+	if got.Outcome != "" || got.StopReason != "interrupted" {
+		t.Errorf("outcome %q ended by %q, want an interrupted attempt", got.Outcome, got.StopReason)
+	}
+	if r := b.books(t); r.Held != 0 || r.Assumed == 0 {
+		t.Errorf("held %d, assumed %d: what was sent must be booked", r.Held, r.Assumed)
+	}
+	b.model.sent = 0
+	if _, err := b.runner.Attempt(t.Context(), b.ready(t)); err == nil {
+		t.Fatal("want the endpoint's error")
+	}
+	if state, n := b.state(t); state != "given_up" || n != MaxAttempts {
+		t.Errorf("the segment is %s after %d tries; it must not wait for a try that never comes", state, n)
+	}
+}
+
+// interruptedIn is interrupted while it waits for answer number n.
+type interruptedIn struct {
+	*model
+	n      int
+	cancel func()
+}
+
+func (i interruptedIn) Do(ctx context.Context, p endpoint.Prepared) (endpoint.Reply, error) {
+	if i.sent+1 == i.n {
+		i.cancel()
+	}
 	return i.model.Do(ctx, p)
 }
 

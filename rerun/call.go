@@ -40,7 +40,7 @@ func (a *attempt) call(ctx context.Context, c endpoint.ToolCall) (string, error)
 	}
 	res := a.Tools.Run(ctx, c.Name, args, key)
 	if res.OK && class == tools.ClassRead {
-		a.looked = true
+		a.looks = append(a.looks, c)
 	}
 	if err := a.toolStepDone(context.WithoutCancel(ctx), res); err != nil {
 		return "", err
@@ -108,12 +108,12 @@ func (a *attempt) refuse(ctx context.Context, c endpoint.ToolCall, class tools.C
 	if class != tools.ClassMutating {
 		return "", "", nil
 	}
-	return a.refuseWrite(ctx, key, no)
+	return a.refuseWrite(ctx, c, key, no)
 }
 
 // refuseWrite keeps a write from happening twice: in the first run, in an earlier
 // attempt, or in this one.
-func (a *attempt) refuseWrite(ctx context.Context, key string, no func(string) (string, string, error)) (string, string, error) {
+func (a *attempt) refuseWrite(ctx context.Context, c endpoint.ToolCall, key string, no func(string) (string, string, error)) (string, string, error) {
 	past, err := a.Queue.writes(ctx, key)
 	if err != nil {
 		return "", "", err
@@ -128,8 +128,24 @@ func (a *attempt) refuseWrite(ctx context.Context, key string, no func(string) (
 			return no("not repeated: the same call has succeeded already (" + w.where + "), and it is not made twice")
 		}
 	}
-	if len(past) > 0 && !a.looked {
-		return no("the same call was made " + past[0].where + ", and nobody knows whether it took effect: look first, with a reading tool, and repeat it only if it did not")
+	if len(past) > 0 && !a.lookedAt(c) {
+		return no("the same call was made " + past[0].where + ", and nobody knows whether it took effect: look first, with a reading tool, at what it changes, and repeat it only if it did not")
 	}
 	return "", "", nil
+}
+
+// lookedAt tells whether this attempt has looked at what a write changes. A look
+// at something else does not show whether the write took effect.
+func (a *attempt) lookedAt(write endpoint.ToolCall) bool {
+	written, err := trace.ParseValue(write.Arguments)
+	if err != nil {
+		return false
+	}
+	for _, look := range a.looks {
+		looked, err := trace.ParseValue(look.Arguments)
+		if err == nil && a.shows(look.Name, looked, write.Name, written) {
+			return true
+		}
+	}
+	return false
 }

@@ -101,20 +101,22 @@ func firstWorst(j audit.Judged) string {
 	return ""
 }
 
-// observes tells whether a reading tool looked at what a call has changed: the
+// observes tells whether a recorded call looked at what another has changed.
+func (a *attempt) observes(run *trace.Run, write, read *trace.Call) bool {
+	written, errW := run.Value(write.Args)
+	looked, errR := run.Value(read.Args)
+	return errW == nil && errR == nil && a.shows(read.Tool, looked, write.Tool, written)
+}
+
+// shows tells whether a call of read shows what a call of write changes: the
 // operator declared it as reading, and as looking at what that tool writes or of
 // the same family by name (config.read and config.write), and every argument that
 // both calls name has the same value.
-func (a *attempt) observes(run *trace.Run, write, read *trace.Call) bool {
-	if a.Tools.Class(read.Tool) != tools.ClassRead {
+func (a *attempt) shows(read string, looked trace.Value, write string, written trace.Value) bool {
+	if a.Tools.Class(read) != tools.ClassRead {
 		return false
 	}
-	if !contains(a.Observes[read.Tool], write.Tool) && (family(read.Tool) == "" || family(read.Tool) != family(write.Tool)) {
-		return false
-	}
-	written, errW := run.Value(write.Args)
-	looked, errR := run.Value(read.Args)
-	if errW != nil || errR != nil {
+	if !contains(a.Observes[read], write) && (family(read) == "" || family(read) != family(write)) {
 		return false
 	}
 	for name, v := range looked.Members() {

@@ -231,6 +231,9 @@ func (p *Pass) drain(ctx context.Context, t *Tally) error {
 		}
 		t.Attempts++
 		p.Log.Info("re-run ended", "trace", w.Path, "attempt", a.ID, "outcome", string(a.Outcome), "stop", a.StopReason, "tokens", a.Tokens)
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
 		var failed *endpoint.Error
 		switch {
 		case err == nil:

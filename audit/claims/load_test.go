@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 )
 
 const goodSchema = `[{"name":"t","inputSchema":{"type":"object","required":["a"]}}]`
@@ -199,6 +200,26 @@ func TestLoad_Claims(t *testing.T) {
 		if string(one[i].Requirement) != string(two[i].Requirement) {
 			t.Errorf("claim %d: %s in JSON, %s in YAML", i+1, one[i].Requirement, two[i].Requirement)
 		}
+	}
+}
+
+// A long file must not be counted through once for every token: that took minutes
+// for this one.
+func TestLoad_ManyClaims(t *testing.T) {
+	const many = 20_000
+	text := "[\r\n" + strings.Repeat("  {\"claim\": \"ä\", \"must_show\": [\"x\"]},\r\n", many)
+	start := time.Now()
+	list, err := Load("c.json", []byte(text+`{"claim": "last", "must_show": ["x"]}]`), Options{})
+	if err != nil || len(list) != many+1 || list[many].Line != many+2 {
+		t.Fatalf("%d claims, %v", len(list), err)
+	}
+	_, err = Load("c.json", []byte(text+`  {"claim": "ä", "must_shw": ["x"]}]`), Options{})
+	var fault *Error
+	if !errors.As(err, &fault) || fault.Line != many+2 || fault.Column != 18 {
+		t.Errorf("%v", err)
+	}
+	if d := time.Since(start); d > 30*time.Second {
+		t.Errorf("took %v", d)
 	}
 }
 

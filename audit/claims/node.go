@@ -103,13 +103,17 @@ type jsonParser struct {
 	file string
 	data []byte
 	dec  *json.Decoder
+	// The place that was worked out last. Places only move forward, so that a file
+	// is counted through once and not once a token.
+	last         int64
+	line, column int
 }
 
 func parseJSON(file string, data []byte) (node, error) {
 	if err := notText(file, data, BadJSON); err != nil {
 		return node{}, err
 	}
-	p := &jsonParser{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	p := &jsonParser{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1, column: 1}
 	p.dec.UseNumber()
 	// The decoder's tokens give the places of values, but not those of faults.
 	var syntax *trace.SyntaxError
@@ -145,8 +149,20 @@ func (p *jsonParser) token() (tok json.Token, line, column int, err error) {
 	if tok, err = p.dec.Token(); err != nil {
 		return nil, 0, 0, p.fail(from, "not JSON: "+strings.TrimPrefix(err.Error(), "json: "))
 	}
-	line, column = place(p.data, from)
+	line, column = p.moveTo(from)
 	return tok, line, column, nil
+}
+
+// moveTo is place for an offset that is not before the last one.
+func (p *jsonParser) moveTo(offset int64) (line, column int) {
+	between := p.data[p.last:offset]
+	if n := bytes.Count(between, []byte{'\n'}); n > 0 {
+		p.line, p.column = p.line+n, 1
+		between = between[bytes.LastIndexByte(between, '\n')+1:]
+	}
+	p.column += utf8.RuneCount(between)
+	p.last = offset
+	return p.line, p.column
 }
 
 func (p *jsonParser) value(depth int) (node, error) {

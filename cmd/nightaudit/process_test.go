@@ -16,7 +16,22 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nightaudit/rerun"
 )
+
+func TestKeysWith(t *testing.T) {
+	found := []rerun.Waiting{
+		{Item: rerun.Item{Claims: []rerun.Claim{{Key: "abcdef0123"}, {Key: "00"}}}},
+		{Item: rerun.Item{Claims: []rerun.Claim{{Key: "abcdef0123"}}}}, // an older version of the trace
+		{Item: rerun.Item{Claims: []rerun.Claim{{Key: "abcdef0199"}, {Key: "abff000000"}}}},
+	}
+	for prefix, want := range map[string]string{"ab": "abcdef01 abff0000", "abf": "abff0000", "abcdef01": "abcdef012 abcdef019", "0": "00", "x": ""} {
+		if got := strings.Join(keysWith(found, prefix), " "); got != want {
+			t.Errorf("%s: %s, want %s", prefix, got, want)
+		}
+	}
+}
 
 // program starts this program as a process of its own.
 func program(t *testing.T, args ...string) *exec.Cmd {
@@ -159,6 +174,45 @@ func TestOnce_KilledInARequest(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "service", "nginx.json")); err != nil || !strings.Contains(string(data), "45") {
 		t.Errorf("the service holds %s (%v)", data, err)
 	}
+}
+
+// SIGTERM in the middle of a request ends the pass at once, with the reason and
+// without a verdict on the attempt; the next pass goes on.
+func TestOnce_SIGTERMInARequest(t *testing.T) {
+	var requests atomic.Int32
+	hung := make(chan bool, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 2 {
+			io.Copy(io.Discard, r.Body)
+			hung <- true
+			<-r.Context().Done()
+			return
+		}
+		answerByScript(w, r)
+	}))
+	defer server.Close()
+	_, config := sample(t, server.URL+"/v1")
+	first := program(t, "run", "--once", "--config", config)
+	var stderr bytes.Buffer
+	first.Stderr = &stderr
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-hung
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait() //nolint:errcheck // its code is looked at
+	if code := first.ProcessState.ExitCode(); code != exitCannotRun || !strings.Contains(stderr.String(), "the pass was cut off; what was done stays done") {
+		t.Errorf("exits %d and says\n%s", code, &stderr)
+	}
+	if out := output(t, exitPass, "report", "--config", config); strings.Contains(out, "STILL_FAILING") || !strings.Contains(out, "ended by interrupted") {
+		t.Errorf("the report says\n%s", out)
+	}
+	if out := output(t, exitPass, "run", "--once", "--config", config); !strings.Contains(out, "CONTRADICTED → REPAIRED") {
+		t.Errorf("the next pass says\n%s", out)
+	}
+	output(t, exitPass, "verify", "--config", config)
 }
 
 // Killed at many moments, a pass over many traces ends with each audited once.
