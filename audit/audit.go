@@ -107,6 +107,7 @@ type ledger struct {
 	changed  bool         // bytes have changed since they were scanned
 	lost     map[int]bool // the calls that they belong to
 
+	rules Rules
 	known []*facts // of calls that a matcher has looked at
 
 	// Of a merged record: where the re-run's calls begin, and what they observe.

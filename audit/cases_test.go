@@ -71,7 +71,7 @@ func readRun(t *testing.T, text []byte) *trace.Run {
 
 func check(t *testing.T, run *trace.Run, list []claims.Claim) *Report {
 	t.Helper()
-	rep, err := Check(run, list)
+	rep, err := Check(run, list, Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}

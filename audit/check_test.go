@@ -136,7 +136,7 @@ func TestCheck_ReadErrorIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		file.broken = true
-		if _, err := Check(run, load(t, "show g")); err == nil || !strings.Contains(err.Error(), "broken") {
+		if _, err := Check(run, load(t, "show g"), Rules{}); err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Errorf("Check gave %v", err)
 		}
 	}
@@ -261,10 +261,33 @@ func TestCheck_SameInputSameReport(t *testing.T) {
 }
 
 func TestCheck_Statements(t *testing.T) {
-	text := trc("a") + `{"type":"summary","text":"# Done\n- All 142 tests pass. I also fixed it!\n- v1.2 of e.g. this works\n\n` + "```" + `\ncode. More.\n` + "```" + `\n1. Ship?\n---\n"}`
-	rep := check(t, readRun(t, []byte(text)), load(t, "show a"))
-	want := []string{"Done", "All 142 tests pass.", "I also fixed it!", "v1.2 of e.g. this works", "Ship?"}
-	if !slices.Equal(rep.NotChecked, want) || rep.Totals.Statements != 6 || rep.Totals.Checked != 1 {
-		t.Errorf("%q, totals %+v; want %q", rep.NotChecked, rep.Totals, want)
+	text := trc("a") + `{"type":"summary","text":"Ran a. All is well."}`
+	rules := Rules{Statements: func(string) ([]claims.Claim, []string) {
+		return load(t, "show a"), []string{"All is well."}
+	}}
+	rep, err := Check(readRun(t, []byte(text)), nil, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(rep.NotChecked, []string{"All is well."}) || rep.Totals.Statements != 2 || rep.Totals.Checked != 1 || rep.Claims[0].Verdict != Pass {
+		t.Errorf("%q, totals %+v", rep.NotChecked, rep.Totals)
+	}
+}
+
+// Where a rule fits the agent's own claim, it adds to its requirements.
+func TestCheck_OwnClaimsAreAddedTo(t *testing.T) {
+	text := trc("a") + `{"type":"claim","claim":"tests pass","must_show":["a"]}` + "\n"
+	rules := Rules{Statements: func(s string) ([]claims.Claim, []string) {
+		if s != "tests pass" {
+			return nil, nil
+		}
+		return load(t, "show never"), nil
+	}}
+	rep, err := Check(readRun(t, []byte(text)), nil, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rep.Claims[0]; got.Verdict != Unsupported || got.OwnMeasure || len(got.Findings) != 2 {
+		t.Errorf("%s, own measure %v: %+v", got.Verdict, got.OwnMeasure, got.Findings)
 	}
 }

@@ -68,7 +68,7 @@ func cut(l *ledger, judged []Judged, i int) Segment {
 	checkpoint := -1
 	for k := range judged {
 		e := judged[k].Evidence
-		if judged[k].Verdict == Pass && !judged[k].OwnMeasure && len(e) > 0 && e[len(e)-1].index < from {
+		if judged[k].Verdict == Pass && len(e) > 0 && e[len(e)-1].index < from {
 			checkpoint = max(checkpoint, e[len(e)-1].index)
 		}
 	}

@@ -220,7 +220,7 @@ func judgedEnvelopes(t *testing.T, text, schema string) *audit.Report {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := audit.Check(run, list)
+		rep, err := audit.Check(run, list, noRuleFits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,6 +27,7 @@ type Pass struct {
 	Runner  *rerun.Runner // nil: plan mode, everything but the request
 	Sources []Source
 	Policy  rerun.Policy
+	Rules   audit.Rules
 	Tools   *tools.Set
 	// Settle is how long a trace without an end record must be untouched before it
 	// counts as finished.
@@ -152,7 +153,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 		if rewritten {
 			run.Gaps = append(run.Gaps, trace.Gap{Reason: "rewritten: what was audited before is no longer in the file"})
 		}
-		report, err := audit.Check(run, given)
+		report, err := audit.Check(run, given, p.Rules)
 		if err != nil {
 			return false, err
 		}
