@@ -140,7 +140,7 @@ func nightProblems(b *strings.Builder, problems []Problem) {
 	for _, p := range problems {
 		state := ""
 		if p.Quarantined {
-			state = "; left alone until it changes or is cleared"
+			state = "; left alone until it or its claims change, or run --once --reaudit"
 		}
 		fmt.Fprintf(b, "  %s: %s (%s%s)\n", Safe(p.Path), short(Safe(p.Reason), 300), plural(p.Count, "failure"), state)
 	}

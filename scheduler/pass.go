@@ -73,7 +73,7 @@ func (p *Pass) Run(ctx context.Context) (Tally, error) {
 			switch {
 			case known && file.same(before) && !p.Reaudit:
 				t.Unchanged++
-			case file.ModTime.Before(quarantined[file.key()]): // unchanged since it failed
+			case !p.Reaudit && src.touched(file).Before(quarantined[file.key()]): // unchanged since it failed
 				t.Quarantined++
 			default:
 				if err := p.file(ctx, src, file, before, &t); err != nil {
