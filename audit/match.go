@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"nightaudit/audit/claims"
 	"nightaudit/audit/outcome"
 )
@@ -130,8 +128,7 @@ func (l *ledger) match(m *claims.Matcher, i int) (how fit, command int) {
 func toolHas(tool, class string) bool { return outcome.Classes(tool)[outcome.Class(class)] }
 
 func globs(pattern, name string) bool {
-	ok, err := doublestar.Match(pattern, strings.ReplaceAll(name, "/", "\x00"))
-	return err == nil && ok
+	return claims.Glob(pattern, strings.ReplaceAll(name, "/", "\x00")) // a tool's name has no folders
 }
 
 // matchCommand finds the simple command of a shell call that fits class and cmd;
@@ -170,10 +167,7 @@ func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
 // run's working directory, else on every suffix that begins after a slash.
 func pathFits(glob, p, cwd string) bool {
 	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
-	try := func(s string) bool {
-		ok, err := doublestar.Match(glob, s)
-		return err == nil && ok
-	}
+	try := func(s string) bool { return claims.Glob(glob, s) }
 	if strings.HasPrefix(glob, "/") {
 		if !strings.HasPrefix(p, "/") && cwd != "" {
 			p = path.Join(cwd, p)

@@ -108,7 +108,7 @@ a/run.jsonl
                no_call: no call of x is recorded
 
 1 trace could not be audited
-  e.jsonl: cannot be read (2 failures; left alone until it changes or is cleared)
+  e.jsonl: cannot be read (2 failures; left alone until it or its claims change, or run --once --reaudit)
 
 2 re-runs
   REPAIRED      attempt 1, 3500 tokens, ended by done: a/run.jsonl

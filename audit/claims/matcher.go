@@ -2,6 +2,8 @@ package claims
 
 import (
 	"regexp"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Matcher picks calls. What it leaves out matches everything; it names at least
@@ -13,6 +15,12 @@ type Matcher struct {
 	Path  string         // doublestar glob
 	Args  []Arg
 	Cwd   string // this directory or below
+}
+
+// Glob matches a name with a doublestar glob that the loader has checked.
+func Glob(pattern, name string) bool {
+	ok, err := doublestar.Match(pattern, name)
+	return err == nil && ok
 }
 
 // Arg is a value that an argument must have.

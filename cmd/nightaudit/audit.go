@@ -171,7 +171,7 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 		if run.Records == 0 && run.Ignored == 0 && len(run.BadLines) > 0 && len(given) == 0 {
 			return nil, fmt.Errorf("%s holds nothing that can be read as a trace: line %d: %s", src.Name, run.BadLines[0].Line, run.BadLines[0].Reason)
 		}
-		rep, err := audit.Check(run, given, rules)
+		rep, err := audit.Check(run, given, audit.Rules{})
 		if err != nil {
 			return nil, fmt.Errorf("audit %s: %w", src.Name, err)
 		}
