@@ -34,6 +34,7 @@ type Config struct {
 	CatchUp  string        `yaml:"catch_up"`
 	Settle   time.Duration `yaml:"settle"`
 	Sources  []Source      `yaml:"sources"`
+	Rules    []string      `yaml:"rules"`
 	Budget   Budget        `yaml:"budget"`
 	Endpoint Endpoint      `yaml:"endpoint"`
 	Rerun    Rerun         `yaml:"rerun"`
@@ -49,8 +50,10 @@ type Source struct {
 	Expect []Expect `yaml:"expect"`
 }
 
-// Expect gives the traces that match Path, a glob, a file of claims.
+// Expect gives the runs whose trace matches Path, and whose task matches Task,
+// both globs, a file of claims. One of the two is enough.
 type Expect struct {
+	Task   string `yaml:"task"`
 	Path   string `yaml:"path"`
 	Claims string `yaml:"claims"`
 }

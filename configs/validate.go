@@ -113,7 +113,15 @@ func (k *checker) sources(sources []Source) {
 		}
 		for j, e := range s.Expect {
 			expect := fmt.Sprintf("%s.expect[%d]", key, j)
-			k.glob(expect+".path", e.Path)
+			if e.Path == "" && e.Task == "" {
+				k.add(expect, "needs path or task: a glob of the runs that it is about")
+			}
+			if e.Path != "" {
+				k.glob(expect+".path", e.Path)
+			}
+			if e.Task != "" {
+				k.glob(expect+".task", e.Task)
+			}
 			if e.Claims == "" {
 				k.add(expect+".claims", "is missing; name a file of claims")
 			}

@@ -12,14 +12,14 @@ import (
 const maxClaimsFile = 16 << 20
 
 // LoadClaims reads a claims file; the schemas that it names are read relative to
-// its folder.
-func LoadClaims(file string, source claims.Source) ([]claims.Claim, error) {
+// its folder. Kinds supplies what claims of a kind require; nil: there are none.
+func LoadClaims(file string, source claims.Source, kinds claims.Kinds) ([]claims.Claim, error) {
 	data, err := readSmall(file)
 	if err != nil {
 		return nil, fmt.Errorf("read claims: %w", err)
 	}
 	return claims.Load(file, data, claims.Options{
-		Source: source,
+		Source: source, Kinds: kinds,
 		ReadFile: func(name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(file), name)

@@ -32,9 +32,11 @@ type Source struct {
 	Expect   []Expect
 }
 
-// Expect names the claims file for the traces whose path matches a pattern.
+// Expect names the claims file for the runs whose path and task match. An empty
+// pattern matches everything.
 type Expect struct {
 	Path   string // doublestar; a relative one matches the end of a path
+	Task   string // glob of what the agent was asked
 	Claims string // path of a claims file
 }
 
@@ -140,50 +142,36 @@ func (s Source) reader() trace.Reader {
 	return detect.Read
 }
 
-// claims loads the claims that are made about a trace from outside: the file
-// beside it, and what the source expects of its path.
-func (s Source) claims(file string) ([]claims.Claim, error) {
-	var out []claims.Claim
+// beside loads the claims file that lies beside a trace.
+func (s Source) beside(file string, kinds claims.Kinds) ([]claims.Claim, error) {
 	if beside := ClaimsBeside(file); beside != "" {
-		list, err := LoadClaims(beside, claims.SourceFile)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
+		return LoadClaims(beside, claims.SourceFile, kinds)
 	}
+	return nil, nil
+}
+
+// expected loads what the source expects of a run, by its path and its task.
+func (s Source) expected(file, task string, kinds claims.Kinds) ([]claims.Claim, error) {
+	var out []claims.Claim
 	for _, e := range s.Expect {
-		ok, err := matches(e.Path, file)
-		if err != nil {
-			return nil, err
+		if e.Path != "" {
+			if ok, err := matches(e.Path, file); err != nil || !ok {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
 		}
-		if !ok {
+		if e.Task != "" && !claims.Glob(e.Task, strings.ReplaceAll(task, "/", "\x00")) {
 			continue
 		}
-		list, err := LoadClaims(e.Claims, claims.SourceExpectation)
+		list, err := LoadClaims(e.Claims, claims.SourceExpectation, kinds)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, list...)
 	}
 	return out, nil
-}
-
-// touched returns when a trace was last written, or one of the claims files that
-// are read with it: mending any of them may mend what failed.
-func (s Source) touched(file File) time.Time {
-	last := file.ModTime
-	names := []string{ClaimsBeside(file.Path)}
-	for _, e := range s.Expect {
-		if ok, err := matches(e.Path, file.Path); ok && err == nil {
-			names = append(names, e.Claims)
-		}
-	}
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-	}
-	return last
 }
 
 func matches(pattern, file string) (bool, error) {

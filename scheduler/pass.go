@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"nightaudit/audit"
@@ -133,7 +134,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 	if err != nil {
 		return false, err
 	}
-	given, err := src.claims(file.Path)
+	given, err := src.beside(file.Path, p.Rules.Kinds)
 	if err != nil {
 		return false, err
 	}
@@ -153,7 +154,11 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 		if rewritten {
 			run.Gaps = append(run.Gaps, trace.Gap{Reason: "rewritten: what was audited before is no longer in the file"})
 		}
-		report, err := audit.Check(run, given, p.Rules)
+		expected, err := src.expected(file.Path, run.Task, p.Rules.Kinds)
+		if err != nil {
+			return false, err
+		}
+		report, err := audit.Check(run, append(slices.Clone(given), expected...), p.Rules)
 		if err != nil {
 			return false, err
 		}

@@ -262,7 +262,7 @@ func sourcesOf(cfg configs.Config) []scheduler.Source {
 	for _, s := range cfg.Sources {
 		src := scheduler.Source{Name: s.Name, Patterns: s.Paths, Format: s.Format}
 		for _, e := range s.Expect {
-			src.Expect = append(src.Expect, scheduler.Expect{Path: e.Path, Claims: e.Claims})
+			src.Expect = append(src.Expect, scheduler.Expect{Path: e.Path, Task: e.Task, Claims: e.Claims})
 		}
 		out = append(out, src)
 	}
