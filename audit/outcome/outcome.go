@@ -2,9 +2,12 @@
 // failed, never ran, has not ended, or cannot be told. Everything that judges
 // calls stands on it.
 //
-// It reads a call's flags, exit code, status and, where those do not decide, its
-// result. The rules are tried in a fixed order and the first that fits wins. It
-// does not judge claims.
+// In go a run and one of its calls; out come its Outcome, its classes, the files
+// it names, the commands of a shell call, and the summary of a test run. It reads
+// a call's flags, exit code and status, its command and, where those do not
+// decide, its result. The rules are tried in a fixed order and the first that fits
+// wins. The names they depend on (tools, programs, texts) are Tables, which a
+// caller may extend. Whether a claim holds is left to package audit.
 package outcome
 
 import (
@@ -67,7 +70,7 @@ func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: c.Status}, nil
 	}
 	r := &reading{run: run, call: c, classes: classes}
-	if o, done := r.notRun(); done || r.err != nil {
+	if o, done := r.notRun(t); done || r.err != nil {
 		return o, r.err
 	}
 	if o, done := r.testsFailed(t); done || r.err != nil {
@@ -94,7 +97,7 @@ func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	if hasCode {
 		return Outcome{Kind: OK, Evidence: ExitCode, ExitCode: code}, r.err
 	}
-	if o, done := r.byText(); done {
+	if o, done := r.byText(t); done {
 		return o, r.err
 	}
 	return r.byFlag(), r.err

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -118,6 +119,76 @@ func TestOf_Rule3_Cancelled(t *testing.T) {
 		{"not at the beginning", "x", `"ok":false,"error":"job was Cancelled: by the server"`, Error, Flag},
 		{"an ok call", "x", `"ok":true,"result":"Cancelled: 3 orders"`, OK, Flag},
 	})
+}
+
+// TestOf_Wordings holds what known agents write about calls that never ran, and
+// what looks like it and is an error.
+func TestOf_Wordings(t *testing.T) {
+	for text, want := range map[string]Kind{
+		"The user doesn't want to proceed with this tool use. The tool use was rejected": Denied,
+		"This command requires approval": Denied,
+		"This Bash command contains multiple operations. The following part requires approval: rm x":  Denied,
+		"Permission to use Bash with command rm x has been denied.":                                   Denied,
+		"Claude requested permissions to write to a, but you haven't granted it yet.":                 Denied,
+		"Claude requested permissions to use Bash, but this has not been granted":                     Denied,
+		"PreToolUse:Bash hook: blocked by hook":                                                       Denied,
+		"<tool_use_error>Sibling tool call errored</tool_use_error>":                                  Cancelled,
+		"[Request interrupted by user for tool use]":                                                  Cancelled,
+		"Cancelled: parallel tool call Bash(make) errored":                                            Cancelled,
+		"patch rejected by user":                                                                      Denied,
+		"patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings": Denied,
+		"approval policy is Never; reject command":                                                    Denied,
+		"exec command rejected by user":                                                               Denied,
+		"[Operation Cancelled] Reason: User denied execution.":                                        Denied,
+		"[Operation Cancelled] Reason: the request was aborted":                                       Cancelled,
+		"Tool execution denied by policy.":                                                            Denied,
+		"The user rejected permission to use this specific tool call.":                                Denied,
+		"The user has specified a rule which prevents you from using this tool":                       Denied,
+		"The user has declined to run this tool":                                                      Denied,
+		"The user denied this operation.":                                                             Denied,
+		"Shell operators (&&) are not allowed":                                                        Denied,
+		"aborted by user after 5.6s":                                                                  Error, // it ran until then
+		"Permission denied":                                                                           Error,
+		"bash: ./x: Permission denied":                                                                Error,
+		"Error: EACCES: permission denied, open '/etc/x'":                                             Error,
+		"unsupported call: x":                                                                         Error,
+		"<tool_use_error>InputValidationError: x</tool_use_error>":                                    Error,
+		"Command timed out after 1 seconds":                                                           Error,
+	} {
+		quoted, _ := json.Marshal(text)
+		for _, fields := range []string{`"ok":false,"error":` + string(quoted), `"isError":true,"result":[{"type":"text","text":` + string(quoted) + `}]`} {
+			run, c := first(t, call("Bash", fields))
+			if o, err := Of(run, c); err != nil || o.Kind != want || o.Ran() != (want == Error) {
+				t.Errorf("%s: %+v, %v, want %s", text, o, err, want)
+			}
+		}
+		run, c := first(t, call("Bash", `"ok":true,"result":`+string(quoted)))
+		if o, _ := Of(run, c); o.Kind != OK && o.Evidence != Text {
+			t.Errorf("%s, of a call that is ok: %+v", text, o)
+		}
+	}
+}
+
+func TestTables_Extended(t *testing.T) {
+	tables := DefaultTables()
+	tables.Tools["launch"] = ClassShell
+	tables.Programs["frob"] = Program{Classes: []Class{ClassTest}, Runner: "pytest", Answers: []int32{3}}
+	tables.Wrappers["within"] = Wrapper{Skip: 1}
+	tables.DeniedStarts = append(tables.DeniedStarts, "Nope")
+	run, c := first(t, call("launch", `"exit_code":3,"args":{"command":"within 5 frob"},"result":"2 passed in 0.1s"`))
+	set, err := tables.Classify(run, c)
+	s, errTests := tables.Tests(run, c)
+	o, errOf := tables.Of(run, c)
+	if err != nil || errTests != nil || errOf != nil || !set[ClassTest] || brief(s) != "2/0/0/0" || o.Kind != OK {
+		t.Errorf("%v %v %+v", set, s, o)
+	}
+	if o, err := Of(run, c); err != nil || o.Kind != Error {
+		t.Errorf("the default tables were changed: %+v, %v", o, err)
+	}
+	run, c = first(t, call("x", `"ok":false,"error":"Nope, not that"`))
+	if o, err := tables.Of(run, c); err != nil || o.Kind != Denied {
+		t.Errorf("%+v, %v", o, err)
+	}
 }
 
 func TestOf_Rule4_ExitCode(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,11 +21,6 @@ var (
 
 	deniedText = regexp.MustCompile(`(?i)user (rejected|denied|declined|doesn't want)|\b(is|are) not allowed\b|has not been granted|requires approval|blocked by (hook|policy)`)
 
-	cancelledStarts = []string{"Cancelled:", "Sibling tool call errored", "<tool_use_error>Sibling tool call errored", "[Request interrupted"}
-	wrapperFailures = []string{
-		"<tool_use_error>", "Error: Error calling tool", "Error executing tool", "MCP error",
-		"missing required parameter", "Unknown tool", "Tool not found", "API request failed",
-	}
 	errorLike = regexp.MustCompile(`(?i)^(error|failed|failure|fatal|exception|traceback|panic)\b`)
 )
 
@@ -60,7 +56,7 @@ func (r *reading) load() {
 }
 
 // notRun recognises calls that were refused or called off before they ran.
-func (r *reading) notRun() (Outcome, bool) {
+func (r *reading) notRun(t *Tables) (Outcome, bool) {
 	status := strings.ToLower(r.call.Status)
 	switch {
 	case deniedStatus[status]:
@@ -72,19 +68,22 @@ func (r *reading) notRun() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	r.load()
-	for _, prefix := range cancelledStarts {
-		if strings.HasPrefix(r.text, prefix) {
-			return Outcome{Kind: Cancelled, Evidence: Text, Detail: r.firstLine()}, true
-		}
-	}
 	// Only of a call that is known not to have succeeded: an ok call may well
 	// print such words.
 	if r.call.OK == trace.FlagFalse || r.call.IsError == trace.FlagTrue {
-		if deniedText.MatchString(head(r.text)) {
+		if deniedText.MatchString(head(r.text)) || begins(r.text, t.DeniedStarts) {
 			return Outcome{Kind: Denied, Evidence: Text, Detail: r.firstLine()}, true
 		}
 	}
+	if begins(r.text, t.CancelledStarts) {
+		return Outcome{Kind: Cancelled, Evidence: Text, Detail: r.firstLine()}, true
+	}
 	return Outcome{}, false
+}
+
+// begins tells whether a text begins with one of the starts.
+func begins(text string, starts []string) bool {
+	return slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
 // exitInResult finds an exit code that stands in an object result.
@@ -239,14 +238,12 @@ func (r *reading) hasError() bool {
 }
 
 // byText recognises failures by how the result's text begins.
-func (r *reading) byText() (Outcome, bool) {
+func (r *reading) byText(t *Tables) (Outcome, bool) {
 	r.load()
 	// Some wrappers set a warning sign before their words.
 	text := strings.TrimLeftFunc(r.text, func(c rune) bool { return !unicode.IsLetter(c) && c != '<' })
-	for _, prefix := range wrapperFailures {
-		if strings.HasPrefix(text, prefix) {
-			return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
-		}
+	if begins(text, t.FailureStarts) {
+		return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
 	}
 	if r.classes.any(ClassShell, ClassRead, ClassSearch, ClassAgent) || !errorLike.MatchString(r.text) {
 		return Outcome{}, false

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,10 @@ type Tables struct {
 	// TestWords and BuildWords are the words by which the targets of make, npm and
 	// their like, and scripts, are known.
 	TestWords, BuildWords map[string]bool
+	// DeniedStarts and CancelledStarts are how a result begins that says that the
+	// call never ran, FailureStarts how one begins by which the program around the
+	// tools says that it failed.
+	DeniedStarts, CancelledStarts, FailureStarts []string
 }
 
 // DefaultTables returns a copy of the embedded tables.
@@ -70,11 +75,27 @@ func DefaultTables() *Tables {
 	return &Tables{
 		Tools: maps.Clone(toolClasses), Programs: maps.Clone(programs), Wrappers: maps.Clone(wrappers),
 		TestWords: maps.Clone(testWords), BuildWords: maps.Clone(buildWords),
+		DeniedStarts: slices.Clone(deniedStarts), CancelledStarts: slices.Clone(cancelledStarts), FailureStarts: slices.Clone(failureStarts),
 	}
 }
 
 // defaults is never written to.
 var defaults = DefaultTables()
+
+var (
+	deniedStarts = []string{
+		"Permission to use ", "Claude requested permissions to ", // Claude Code
+		"patch rejected", "exec command rejected", "approval policy is ", // Codex
+		"The user has declined ", "Tool execution denied by policy", "The user has specified a rule which prevents ", "Action rejected", // goose, Gemini, opencode, OpenHands
+	}
+	cancelledStarts = []string{
+		"Cancelled:", "Sibling tool call errored", "<tool_use_error>Sibling tool call errored", "[Request interrupted", "[Operation Cancelled]",
+	}
+	failureStarts = []string{
+		"<tool_use_error>", "Error: Error calling tool", "Error executing tool", "MCP error",
+		"missing required parameter", "Unknown tool", "Tool not found", "API request failed",
+	}
+)
 
 var (
 	testWords  = words("test", "tests", "check", "verify")

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,9 +48,10 @@ func (c codes) and(d codes) codes {
 type flow struct {
 	if0, past []int
 	codes     codes
-	fails     bool // its status is never 0
-	exits     bool // the shell never goes on after it
-	mayExit   bool // it may end the shell with status 0
+	fails     bool  // its status is never 0
+	exits     bool  // the shell never goes on after it
+	mayExit   bool  // it may end the shell with status 0
+	head      *flow // of a pipe: what the status of its first command tells
 }
 
 // builder turns one script into its commands.
@@ -60,7 +62,8 @@ type builder struct {
 	lost     bool // cwd is not known, not even against the call's own
 	commands []Command
 	funcs    map[string]*syntax.Stmt
-	running  []string // functions being called
+	running  []string        // functions being called
+	saved    map[string]flow // variables that hold a status
 	errexit  bool
 	pipefail bool
 	chdir    bool // a cd stands before something
@@ -166,8 +169,11 @@ func (b *builder) list(stmts []*syntax.Stmt) flow {
 	out := flow{codes: codes{any: true}}
 	dead := false // an earlier statement may have ended the shell with 0
 	before, last := 0, []int(nil)
+	var prev flow
 	for _, st := range stmts {
 		f := b.stmt(st)
+		f = b.passedOn(st, prev, f)
+		prev = f
 		before, last = len(out.past), nil
 		if !dead {
 			last = f.if0
@@ -241,9 +247,10 @@ func (b *builder) command(cmd syntax.Command, redirs []*syntax.Redirect) flow {
 // apart walks what runs in a shell of its own: neither its directory nor its
 // options outlive it, and its exit is not the exit of the script.
 func (b *builder) apart(walk func() flow) flow {
-	cwd, lost, errexit, pipefail := b.cwd, b.lost, b.errexit, b.pipefail
+	cwd, lost, errexit, pipefail, saved := b.cwd, b.lost, b.errexit, b.pipefail, b.saved
+	b.saved = maps.Clone(saved)
 	f := walk()
-	b.cwd, b.lost, b.errexit, b.pipefail = cwd, lost, errexit, pipefail
+	b.cwd, b.lost, b.errexit, b.pipefail, b.saved = cwd, lost, errexit, pipefail, saved
 	f.past, f.exits, f.mayExit = nil, false, false
 	return f
 }
@@ -255,6 +262,9 @@ func (b *builder) binary(x *syntax.BinaryCmd) flow {
 		if b.pipefail {
 			right.if0 = append(left.if0, right.if0...)
 			right.codes = right.codes.and(left.codes)
+		}
+		if right.head = left.head; left.head == nil {
+			right.head = &left
 		}
 		return right
 	}
@@ -270,7 +280,7 @@ func (b *builder) binary(x *syntax.BinaryCmd) flow {
 		out.if0 = append(left.if0, right.if0...)
 		out.fails = left.fails || right.fails
 	case right.exits && right.fails: // a || exit 1
-		out.if0, out.past = left.if0, slices.Clone(left.if0)
+		out.if0, out.past, out.mayExit = left.if0, slices.Clone(left.if0), left.mayExit
 	case right.fails: // a || false
 		out.if0 = left.if0
 	default:
@@ -307,6 +317,7 @@ func (b *builder) branches(cmd syntax.Command) flow {
 			add(item.Stmts)
 		}
 	}
+	b.saved = nil // it may hold something else now
 	return out
 }
 

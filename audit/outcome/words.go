@@ -66,6 +66,9 @@ func (b *builder) call(x *syntax.CallExpr, redirs []*syntax.Redirect) flow {
 	inner := codes{any: true}
 	for _, a := range x.Assigns {
 		inner = b.substitutions(a)
+		if a.Name != nil {
+			delete(b.saved, a.Name.Value)
+		}
 	}
 	words := make([]word, 0, len(x.Args))
 	for _, w := range x.Args {
@@ -198,8 +201,8 @@ func (b *builder) effects(c Command, f *flow) {
 		b.setOptions(c.Argv[1:])
 	case "exit", "return":
 		f.exits = true
-		f.fails = len(c.Argv) > 1 && c.Argv[1] != "0" || len(c.Argv) == 2 && c.Argv[1] == ""
-		f.mayExit = !f.fails
+		f.fails = len(c.Argv) > 1 && c.Argv[1] != "0"
+		f.mayExit = !f.fails || c.Dynamic
 	case "false":
 		f.fails = true
 	}
