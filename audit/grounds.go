@@ -100,7 +100,7 @@ func (l *ledger) compareField(g claims.Ground, i int, f Finding) Finding {
 		f.Reason, f.Detail = MalformedGround, fmt.Sprintf("the field %q of %s holds a number that is out of range", g.Field, g.From)
 		return f
 	}
-	f.Expected, f.Observed = expected(g), encode(value)
+	f.Expected, f.Observed = masked(segments, expected(g)), masked(segments, encode(value))
 	ok, comparable := holds(g, value)
 	if !comparable {
 		f.Reason, f.Detail = MalformedGround, fmt.Sprintf("min and max need a number, and the field %q of %s is none", g.Field, g.From)
@@ -256,6 +256,27 @@ func encode(v any) json.RawMessage {
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
+}
+
+// masked redacts a value that stands at a path. The names on its way come with it:
+// a value without a known form is a secret by its name alone. It goes before
+// shorten, since half a secret would not be known as one.
+func masked(segments []string, raw json.RawMessage) json.RawMessage {
+	for i := len(segments) - 1; i >= 0; i-- {
+		raw = encode(map[string]json.RawMessage{segments[i]: raw})
+	}
+	shown, err := trace.ParseValue(trace.RedactJSON(raw))
+	if err != nil {
+		return nil
+	}
+	for _, s := range segments {
+		inner := shown.Get(s)
+		if inner.Kind() == trace.KindAbsent {
+			break // an outer value was taken out as a whole
+		}
+		shown = inner
+	}
+	return shown.Raw()
 }
 
 func shorten(raw json.RawMessage) string {
