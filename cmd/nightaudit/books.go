@@ -121,8 +121,8 @@ func verifyCmd(config *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "the database is whole, and the books agree: %d entries, head %s\n", found.Entries, found.Head)
-				return nil
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "the database is whole, and the books agree: %d entries, head %s\n", found.Entries, found.Head)
+				return err
 			})
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"nightaudit/budget"
+	"nightaudit/configs"
 	"nightaudit/rerun"
 )
 
@@ -213,6 +216,31 @@ func TestOnce_SIGTERMInARequest(t *testing.T) {
 		t.Errorf("the next pass says\n%s", out)
 	}
 	output(t, exitPass, "verify", "--config", config)
+}
+
+// What a pass of the daemon left open (a full disk, say) is closed by the next one,
+// not only by the next start.
+func TestOnce_ClosesWhatThePassBeforeLeftOpen(t *testing.T) {
+	_, config := sample(t, "http://127.0.0.1:1/v1")
+	cfg, err := configs.Load(config, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Rerun.Enabled = false
+	n, err := openNight(t.Context(), cfg, nightOptions{getenv: os.Getenv, log: slog.New(slog.DiscardHandler), now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	if _, err := n.account.Reserve(t.Context(), budget.Request{Tokens: 10, Now: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.once(t.Context(), io.Discard, "text"); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := n.account.Report(t.Context(), time.Now()); err != nil || r.Held != 0 {
+		t.Errorf("%d tokens are held (%v), want none", r.Held, err)
+	}
 }
 
 // Killed at many moments, a pass over many traces ends with each audited once.

@@ -130,6 +130,12 @@ func (n *night) once(ctx context.Context, w io.Writer, format string) error {
 	if err := n.openBooks(ctx); err != nil {
 		return err
 	}
+	// Not only at the start: a pass before this one, in the same process, may have
+	// failed between a request and its booking (a full disk), and its segment would
+	// count as running until the next restart.
+	if err := n.recover(ctx); err != nil {
+		return n.store.Explain(err)
+	}
 	tally, err := n.pass.Run(ctx)
 	n.opts.log.Info("pass ended", "seen", tally.Seen, "unchanged", tally.Unchanged, "growing", tally.Growing, "audited", tally.Audited,
 		"failed", tally.Failed, "quarantined", tally.Quarantined, "queued", tally.Queued, "attempts", tally.Attempts)
