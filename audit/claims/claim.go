@@ -35,7 +35,10 @@ type Claim struct {
 	Text   string // the statement, as the agent made it
 	Source Source
 	Kind   string // the kind that it names, whose requirements stand before its own; "" none
-	Line   int    // in the claims file; 0 for a claim of the trace
+	// Weak: a trace can support the claim but not refute it; what would contradict
+	// it leaves it UNSUPPORTED.
+	Weak bool
+	Line int // in the claims file; 0 for a claim of the trace
 
 	// Ruled is set when requirements of a rule have been added, so that the claim is
 	// not measured by its own alone.

@@ -9,7 +9,8 @@ import (
 )
 
 // Kinds supplies what must be shown for claims of a kind, so that a rule pack can
-// be handed to the loader that itself is read with the loader.
+// be handed to the loader that itself is read with the loader. Where it also has
+// Weak(kind string) bool, that is asked for Claim.Weak.
 type Kinds interface {
 	// Requirement returns what a kind requires, as a JSON object of a claim's keys
 	// without id, claim and kind, with the parameters put in.

@@ -182,6 +182,9 @@ func (l *loader) own(c *Claim, m member) (err error) {
 		c.Text, err = l.text(m.value, m.key)
 	case "kind":
 		c.Kind, err = l.text(m.value, m.key)
+		if w, ok := l.opt.Kinds.(interface{ Weak(kind string) bool }); ok {
+			c.Weak = w.Weak(c.Kind)
+		}
 	}
 	return err
 }
