@@ -39,13 +39,13 @@ func cutRun(b *strings.Builder, r *audit.Report) {
 		fmt.Fprintf(b, "segment %d\n", i+1)
 		for _, c := range s.Claims {
 			j := r.Claims[c]
-			fmt.Fprintf(b, "  fails       %s %s: %s (%s)%s\n", j.Verdict, j.Claim.ID, Safe(j.Claim.Text), j.Reason, byHand(j))
+			fmt.Fprintf(b, "  fails       %s %s: %s (%s)%s\n", j.Verdict, Safe(j.Claim.ID), Safe(j.Claim.Text), j.Reason, byHand(j))
 		}
 		fmt.Fprintf(b, "  checkpoint  %s\n", checkpointText(s))
 		fmt.Fprintf(b, "  keep        %s\n", keepText(r.Run, s))
 		fmt.Fprintf(b, "  redo        %s\n", redoText(s))
 		for _, d := range s.Downstream {
-			fmt.Fprintf(b, "  audit again %s: %s\n", r.Claims[d].Claim.ID, Safe(r.Claims[d].Claim.Text))
+			fmt.Fprintf(b, "  audit again %s: %s\n", Safe(r.Claims[d].Claim.ID), Safe(r.Claims[d].Claim.Text))
 		}
 	}
 }
