@@ -18,7 +18,7 @@ func TestMasked(t *testing.T) {
 		{"text", `"` + token + `"`, `"[REDACTED]"`},
 		{"a<b", `"x"`, `"x"`},
 	} {
-		if got := masked(strings.Split(c.path, "."), json.RawMessage(c.value)); string(got) != c.want {
+		if got := hide(strings.Split(c.path, "."), json.RawMessage(c.value)); string(got) != c.want {
 			t.Errorf("%s of %s is shown as %s, want %s", c.path, c.value, got, c.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nightaudit/audit"
+	"nightaudit/audit/claims"
 	"nightaudit/trace"
 )
 
@@ -92,6 +93,9 @@ func claimText(b *strings.Builder, j audit.Judged) {
 
 func remarks(j audit.Judged) string {
 	var out string
+	if j.Claim.Source == claims.SourceRule {
+		out = "  (" + j.Claim.Kind + ")" // one sentence may make several claims
+	}
 	if j.Recovered {
 		out += "  (recovered)"
 	}

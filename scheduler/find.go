@@ -174,6 +174,24 @@ func (s Source) expected(file, task string, kinds claims.Kinds) ([]claims.Claim,
 	return out, nil
 }
 
+// touched returns when a trace was last written, or one of the claims files that
+// are read with it: mending any of them may mend what failed.
+func (s Source) touched(file File) time.Time {
+	last := file.ModTime
+	names := []string{ClaimsBeside(file.Path)}
+	for _, e := range s.Expect {
+		if ok, err := matches(e.Path, file.Path); ok && err == nil || e.Path == "" {
+			names = append(names, e.Claims)
+		}
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 func matches(pattern, file string) (bool, error) {
 	if !filepath.IsAbs(pattern) {
 		pattern = "/**/" + pattern

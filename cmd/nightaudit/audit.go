@@ -21,12 +21,14 @@ import (
 // auditFlags are what audit and cut share.
 type auditFlags struct {
 	claims, schema, format string
+	packs                  []string
 	json                   bool
 }
 
 func (f *auditFlags) add(cmd *cobra.Command, formats string) {
 	cmd.Flags().StringVar(&f.claims, "claims", "", "claims file, JSON or YAML (default: TRACE.claims.json or .yaml beside the trace)")
 	cmd.Flags().StringVar(&f.schema, "schema", "", "pinned tool schema that the trace's envelopes must follow")
+	cmd.Flags().StringSliceVar(&f.packs, "rules", nil, "rule packs of your own, beside the built-in one")
 	cmd.Flags().StringVar(&f.format, "format", "text", "what to print: "+formats)
 	cmd.Flags().BoolVar(&f.json, "json", false, "short for --format json")
 }
@@ -112,7 +114,11 @@ func printAudit(w io.Writer, format string, reports []*audit.Report) error {
 // withReports audits the files and hands the reports to use while the traces are
 // still open, since a report reads bodies on demand.
 func withReports(ctx context.Context, files []string, f auditFlags, use func([]*audit.Report) error) error {
-	given, err := f.load()
+	pack, err := rulesOf(f.packs)
+	if err != nil {
+		return plainPath(err)
+	}
+	given, err := f.load(pack)
 	if err != nil {
 		return err
 	}
@@ -123,7 +129,7 @@ func withReports(ctx context.Context, files []string, f auditFlags, use func([]*
 			return fmt.Errorf("open trace: %w", plainPath(err))
 		}
 		defer closer.Close()
-		more, err := auditFile(ctx, src, f, given)
+		more, err := auditFile(ctx, src, f, given, pack)
 		if err != nil {
 			return err
 		}
@@ -133,10 +139,10 @@ func withReports(ctx context.Context, files []string, f auditFlags, use func([]*
 }
 
 // load reads the claims and the schema that the flags name.
-func (f *auditFlags) load() ([]claims.Claim, error) {
+func (f *auditFlags) load(pack audit.Rules) ([]claims.Claim, error) {
 	var given []claims.Claim
 	if f.claims != "" {
-		list, err := scheduler.LoadClaims(f.claims, claims.SourceFile)
+		list, err := scheduler.LoadClaims(f.claims, claims.SourceFile, pack.Kinds)
 		if err != nil {
 			return nil, plainPath(err)
 		}
@@ -153,10 +159,10 @@ func (f *auditFlags) load() ([]claims.Claim, error) {
 }
 
 // auditFile audits every run of one file.
-func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []claims.Claim) ([]*audit.Report, error) {
+func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []claims.Claim, pack audit.Rules) ([]*audit.Report, error) {
 	if f.claims == "" {
 		if beside := scheduler.ClaimsBeside(src.Name); beside != "" {
-			list, err := scheduler.LoadClaims(beside, claims.SourceFile)
+			list, err := scheduler.LoadClaims(beside, claims.SourceFile, pack.Kinds)
 			if err != nil {
 				return nil, err
 			}
@@ -171,7 +177,7 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 		if run.Records == 0 && run.Ignored == 0 && len(run.BadLines) > 0 && len(given) == 0 {
 			return nil, fmt.Errorf("%s holds nothing that can be read as a trace: line %d: %s", src.Name, run.BadLines[0].Line, run.BadLines[0].Reason)
 		}
-		rep, err := audit.Check(run, given, audit.Rules{})
+		rep, err := audit.Check(run, given, pack)
 		if err != nil {
 			return nil, fmt.Errorf("audit %s: %w", src.Name, err)
 		}

@@ -181,7 +181,8 @@ func checkConfig(cmd *cobra.Command, cfg configs.Config) error {
 	_, _, toolsErr := toolsOf(cfg)
 	_, plan, endpointErr := endpointOf(cfg, os.Getenv)
 	_, budgetErr := location("budget.timezone", cfg.Budget.Timezone)
-	if err := errors.Join(toolsErr, endpointErr, budgetErr); err != nil {
+	_, rulesErr := rulesOf(cfg.Rules)
+	if err := errors.Join(toolsErr, endpointErr, budgetErr, rulesErr); err != nil {
 		return err
 	}
 	w := cmd.OutOrStdout()

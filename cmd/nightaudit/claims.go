@@ -12,7 +12,8 @@ import (
 
 func claimsCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "claims", Short: "Work on claims files", Args: cobra.NoArgs, RunE: showHelp}
-	cmd.AddCommand(&cobra.Command{
+	var packs []string
+	lint := &cobra.Command{
 		Use:   "lint FILE…",
 		Short: "Check claims files without a trace",
 		Long: `lint reads claims files as audit does and says what is wrong with each: file, line,
@@ -21,9 +22,13 @@ column, the key, and what was probably meant.
 Exit status: 0 every file is good, 3 one is not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			pack, err := rulesOf(packs)
+			if err != nil {
+				return plainPath(err)
+			}
 			var errs []error
 			for _, file := range args {
-				list, err := scheduler.LoadClaims(file, claims.SourceFile)
+				list, err := scheduler.LoadClaims(file, claims.SourceFile, pack.Kinds)
 				if err != nil {
 					errs = append(errs, plainPath(err))
 					continue
@@ -37,6 +42,8 @@ Exit status: 0 every file is good, 3 one is not.`,
 			}
 			return errors.Join(errs...)
 		},
-	})
+	}
+	lint.Flags().StringSliceVar(&packs, "rules", nil, "rule packs of your own, beside the built-in one")
+	cmd.AddCommand(lint)
 	return cmd
 }

@@ -95,7 +95,12 @@ func (n *night) build() error {
 	if err != nil {
 		return err
 	}
+	pack, err := rulesOf(n.cfg.Rules)
+	if err != nil {
+		return fmt.Errorf("rules: %w", err)
+	}
 	n.pass = &scheduler.Pass{
+		Rules: pack,
 		Store: n.store, Queue: n.queue, Sources: sourcesOf(n.cfg), Policy: rerun.Policy{Unsupported: n.cfg.Rerun.Unsupported}, Tools: set,
 		Settle: n.cfg.Settle, Reaudit: n.opts.reaudit, DryRun: n.opts.dryRun, Now: n.opts.now, Log: n.opts.log,
 	}
