@@ -250,15 +250,32 @@ func (s *Summary) add(o Summary) {
 
 var ansi = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
-// outputLines parts an output into lines, without colours and without what a
-// carriage return wrote over.
+// maxLine is longer than any line of a summary.
+const maxLine = 1000
+
+// telling holds a part of every line that a format looks at. Most of an output has
+// none of them, and is passed over before the patterns are tried.
+var telling = []string{
+	"est", "TEST", "ok", "OK", "ass", "ail", "FAIL", "PASS", "kip", "SKIP", "rror", "end", "todo", "cancel", "xample", "runs", "1..", "!!!",
+	"deselected", "INTERNAL", "coverage", "Action", "flaky", "interrupt", "BUILD", "no packages", "Summary", "Executed", " | ",
+}
+
+// outputLines returns the lines of an output that may belong to a summary,
+// without colours and apart from what a carriage return wrote over.
 func outputLines(text string) []string {
 	if strings.Contains(text, "\x1b") {
 		text = ansi.ReplaceAllString(text, "")
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.ReplaceAll(text, "\r", "\n")
-	return strings.Split(text, "\n")
+	var out []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if len(line) > maxLine && !strings.HasPrefix(line, `{"`) {
+			continue
+		}
+		if slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(line, part) }) {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // number reads a count; 0 for what is none.
