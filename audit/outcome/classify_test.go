@@ -165,7 +165,7 @@ func TestCommands_Tools(t *testing.T) {
 		"cargo test": "test > cargo", "cargo nextest run": "test > cargo", "cargo build": "build", "cargo test --no-run": "", "cargo run": "",
 		"mvn -q test": "test > maven", "mvn test": "test > maven", "./mvnw verify": "test > maven", "mvn package": "build > maven", "./gradlew test": "test > gradle", "gradle build": "build > gradle",
 		"ctest -R x": "test > ctest", "dotnet test": "test > dotnet", "vendor/bin/phpunit": "test > phpunit", "php vendor/bin/phpunit": "test > phpunit", "bundle exec rspec": "test > rspec", "bin/rails test": "test > any",
-		"./run_tests.sh": "test > any", "bash scripts/check.sh": "test > any", "./deploy.sh prod": "", "sh ci.sh": "", "swift test --filter X": "test > any", "tox": "test > any",
+		"./run_tests.sh": "test > any", "bash scripts/check.sh": "test > any", "./deploy.sh prod": "", "sh ci.sh": "", "uv run test_x.py": "test > any", "swift test --filter X": "test > any", "tox": "test > any",
 		"docker build .": "build", "docker compose run --rm web pytest -q": "test > pytest", "docker exec c go test ./...": "test > go test", "docker logs c": "", "tsc --noEmit": "build",
 		"curl -s x": "http", "wget x": "http", "pytest --version": "", "pytest --collect-only": "", "cmake --build b": "build", "cmake --build b --target test": "build+test > any",
 		"cat pytest.log": "read r:pytest.log", "echo pytest": "", "which pytest": "", "pip install pytest": "",
