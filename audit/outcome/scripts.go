@@ -1,9 +1,12 @@
 package outcome
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
+
+var scriptName = regexp.MustCompile(`\.(sh|bash|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd)$`)
 
 // scripts recognises what only a script or a target stands for: make test, npm
 // run build, ./check.sh, python x.py.
@@ -33,7 +36,7 @@ func (t *Tables) scripts(c *Command, name string, list []word) {
 	case "go", "cargo", "dotnet", "java":
 		c.opaque = len(argv) > 1 && (argv[1] == "run" || argv[1] == "xtask" || argv[1] == "-jar")
 	default:
-		if strings.ContainsAny(argv[0], `/`) && len(c.Classes) == 0 || strings.HasSuffix(argv[0], ".sh") {
+		if strings.Contains(argv[0], "/") && len(c.Classes) == 0 || scriptName.MatchString(argv[0]) {
 			t.named(c, argv[0])
 		}
 	}

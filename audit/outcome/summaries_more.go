@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,10 +11,11 @@ var (
 	nextestLine  = regexp.MustCompile(`^\s*Summary \[[^\]]*\]\s+(\d+)(?:/\d+)? tests? run: (.*)$`)
 	cargoCompile = regexp.MustCompile("^error: could not compile `")
 
-	tapPlan  = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
-	tapTest  = regexp.MustCompile(`(?i)^(not )?ok\b(?: \d+)?(?:[^#\\]|\\.)*(?:# ?(skip|todo)\b.*)?`)
-	proveAll = regexp.MustCompile(`^Files=\d+, Tests=(\d+),`)
-	proveBad = regexp.MustCompile(`\(Wstat: .* Tests: \d+ Failed: (\d+)\)`)
+	tapPlan     = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
+	tapNumbered = regexp.MustCompile(`^(?:not )?ok \d+\b`)
+	tapTest     = regexp.MustCompile(`(?i)^(not )?ok\b(?: \d+)?(?:[^#\\]|\\.)*(?:# ?(skip|todo)\b.*)?`)
+	proveAll    = regexp.MustCompile(`^Files=\d+, Tests=(\d+),`)
+	proveBad    = regexp.MustCompile(`\(Wstat: .* Tests: \d+ Failed: (\d+)\)`)
 
 	mavenLine   = regexp.MustCompile(`Tests run: (\d+), +Failures: (\d+)(?:, +Errors: (\d+))?(?:, +Skipped: (\d+))?(.*)$`)
 	junitOK     = regexp.MustCompile(`^OK \((\d+) tests?\)$`)
@@ -35,9 +37,9 @@ var (
 )
 
 // cargo reads every `test result` and nextest's summary. Filtered tests do not
-// count, and where it did not compile the tests could not be run.
+// count.
 func cargo(lines []string) (Summary, bool) {
-	s, found, compiled := Summary{Counted: true}, false, true
+	s, found := Summary{Counted: true}, false
 	for _, line := range lines {
 		if m := cargoResult.FindStringSubmatch(line); m != nil {
 			found = true
@@ -57,11 +59,6 @@ func cargo(lines []string) (Summary, bool) {
 		if strings.HasPrefix(line, "error: no tests to run") {
 			found = true
 		}
-		compiled = compiled && !cargoCompile.MatchString(line)
-	}
-	if !compiled {
-		found = true
-		s.Errors++
 	}
 	s.None = s.Total() == 0
 	return s, found
@@ -71,6 +68,7 @@ func cargo(lines []string) (Summary, bool) {
 // was not met and a bail-out are errors.
 func tap(lines []string) (Summary, bool) {
 	s, plan, seen := Summary{Counted: true}, -1, 0
+	versioned := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "TAP version ") })
 	for _, line := range lines {
 		if m := proveAll.FindStringSubmatch(line); m != nil {
 			return prove(lines, number(m[1])), true
@@ -81,7 +79,7 @@ func tap(lines []string) (Summary, bool) {
 			plan = max(plan, seen)
 		case tapPlan.MatchString(line):
 			plan = max(plan, 0) + number(tapPlan.FindStringSubmatch(line)[1])
-		case strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "not ok ") || line == "ok" || line == "not ok":
+		case tapNumbered.MatchString(line) || versioned && (strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "not ok")):
 			seen++
 			m := tapTest.FindStringSubmatch(line)
 			switch {
@@ -95,8 +93,8 @@ func tap(lines []string) (Summary, bool) {
 			}
 		}
 	}
-	if plan < 0 {
-		return Summary{}, false // `ok` alone is no protocol
+	if plan < 0 || plan > 0 && seen == 0 && s.Errors == 0 {
+		return Summary{}, false // `ok` alone is no protocol, and neither is a range
 	}
 	if s.Errors == 0 {
 		s.Errors += max(0, min(plan, maxCount)-seen)

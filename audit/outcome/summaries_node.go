@@ -87,8 +87,8 @@ func mocha(lines []string) (Summary, bool) {
 	s, found := Summary{}, false
 	for _, line := range lines {
 		if m := mochaLine.FindStringSubmatch(line); m != nil {
-			found = true
-			s.Counted = s.Counted || m[2] == "passing"
+			found = found || m[2] == "passing" // it is always there, even of 0
+			s.Counted = true
 			tally(m[1]+" "+m[2], &s)
 		}
 	}
@@ -99,13 +99,15 @@ func mocha(lines []string) (Summary, bool) {
 // nodeTest reads the counts of node:test, as its spec and its TAP reporter write
 // them. A test that was cancelled could not be run; one to do is skipped.
 func nodeTest(lines []string) (Summary, bool) {
-	s, found, tests := Summary{}, false, false
+	s, tests, sure := Summary{}, false, false // a heading of Markdown may look like a count
+	found := false
 	for _, line := range lines {
 		m := nodeLine.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
 		n := number(m[2])
+		sure = sure || !strings.HasPrefix(m[0], "#")
 		switch m[1] {
 		case "tests":
 			tests = true
@@ -122,6 +124,6 @@ func nodeTest(lines []string) (Summary, bool) {
 		}
 	}
 	s.Counted = tests
-	s.None = s.Total() == 0
-	return s, found
+	s.None = tests && s.Total() == 0
+	return s, found && (tests || sure)
 }

@@ -8,6 +8,7 @@ import (
 var (
 	playwrightLine = regexp.MustCompile(`^\s+(\d+) (passed|failed|skipped|flaky|interrupted)(?: \([\d.]+(?:ms|s|m|h)\))?\s*$`)
 	playwrightDid  = regexp.MustCompile(`^\s+\d+ passed \([\d.]+(?:ms|s|m|h)\)\s*$`)
+	playwrightRuns = regexp.MustCompile(`^Running \d+ tests? using \d+ workers?`)
 	denoLine       = regexp.MustCompile(`^(?:ok|FAILED) \| (\d+ passed(?: \(\d+ steps?\))? \| \d+ failed.*) \(\d`)
 	bunLine        = regexp.MustCompile(`^\s*(\d+) (pass|fail|skip|todo|error|errors)\s*$`)
 	bunRan         = regexp.MustCompile(`^Ran (\d+) tests? across \d+ files?\.`)
@@ -33,9 +34,10 @@ func playwright(lines []string) (Summary, bool) {
 	s, found := Summary{Counted: true}, false
 	for _, line := range lines {
 		if m := playwrightLine.FindStringSubmatch(line); m != nil {
-			found = found || playwrightDid.MatchString(line) || m[2] == "failed"
+			found = found || playwrightDid.MatchString(line)
 			tally(m[1]+" "+m[2], &s)
 		}
+		found = found || playwrightRuns.MatchString(line)
 	}
 	s.None = s.Total() == 0
 	return s, found

@@ -90,8 +90,8 @@ func (t *Tables) tests(run *trace.Run, c *trace.Call, asked bool) (*Summary, err
 	return summarise(text, runners), nil
 }
 
-// runners names the runners whose summaries a shell call's output may hold; "any"
-// for a script.
+// runners names the runners whose summaries a shell call's output may hold: "any"
+// for a target that is named for tests, "script" for what may run tests or not.
 func (s *Shell) runners(asked bool) []string {
 	var out []string
 	for i := range s.Commands {
@@ -100,7 +100,7 @@ func (s *Shell) runners(asked bool) []string {
 		case c.Invokes != "":
 			out = append(out, c.Invokes)
 		case c.opaque || asked && !c.prints():
-			out = append(out, "any")
+			out = append(out, "script")
 		}
 	}
 	if asked && !s.Parsed {
@@ -223,7 +223,8 @@ func summarise(text string, runners []string) *Summary {
 			}
 		}
 	}
-	if !slices.Contains(runners, "any") {
+	open := slices.Contains(runners, "any") || slices.Contains(runners, "script")
+	if !open {
 		try(runners)
 	}
 	if len(found) == 0 {
@@ -231,6 +232,11 @@ func summarise(text string, runners []string) *Summary {
 	}
 	if len(found) == 0 && slices.Contains(runners, "go test") && slices.Contains(lines, "FAIL") {
 		found = []Summary{{Runner: "go test", Errors: 1}} // the last line of a run that failed
+	}
+	// Where the tests do not compile, they could not be run; a script may have been
+	// told to compile and nothing else.
+	if (slices.Contains(runners, "cargo") || slices.Contains(runners, "any")) && slices.ContainsFunc(lines, cargoCompile.MatchString) {
+		found = append(found, Summary{Runner: "cargo", Errors: 1, Counted: true})
 	}
 	if len(found) == 0 {
 		return nil
@@ -250,15 +256,32 @@ func (s *Summary) add(o Summary) {
 
 var ansi = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
-// outputLines parts an output into lines, without colours and without what a
-// carriage return wrote over.
+// maxLine is longer than any line of a summary.
+const maxLine = 1000
+
+// telling holds a part of every line that a format looks at. Most of an output has
+// none of them, and is passed over before the patterns are tried.
+var telling = []string{
+	"est", "TEST", "ok", "OK", "ass", "ail", "FAIL", "PASS", "kip", "SKIP", "rror", "end", "todo", "cancel", "xample", "runs", "1..", "!!!",
+	"deselected", "INTERNAL", "coverage", "Action", "flaky", "interrupt", "BUILD", "no packages", "Summary", "Executed", "TAP", " | ",
+}
+
+// outputLines returns the lines of an output that may belong to a summary,
+// without colours and apart from what a carriage return wrote over.
 func outputLines(text string) []string {
 	if strings.Contains(text, "\x1b") {
 		text = ansi.ReplaceAllString(text, "")
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.ReplaceAll(text, "\r", "\n")
-	return strings.Split(text, "\n")
+	var out []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if len(line) > maxLine && !strings.HasPrefix(line, `{"`) {
+			continue
+		}
+		if slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(line, part) }) {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // number reads a count; 0 for what is none.
