@@ -433,10 +433,7 @@ func (l *ledger) mustNotFail(name, tool string) Finding {
 	switch {
 	case len(failed) > 0:
 		first := l.outcome(failed[0])
-		reason := Failed
-		if first.Evidence == outcome.ExitCode {
-			reason = ExitCode
-		}
+		reason := failureReason(first)
 		return Finding{
 			Requirement: name, Verdict: Contradicted, Reason: reason, Calls: l.refs(failed), rests: true,
 			Detail: fmt.Sprintf("%s failed%s", tool, because(first)),

@@ -13,37 +13,15 @@ import (
 type facts struct {
 	classes outcome.Set
 	shell   outcome.Shell
+	files   outcome.Files
 	paths   touched
 	cwd     string // "" unknown
 	args    any    // decoded; nil where none are recorded
 }
 
 // touched is the paths that a call names, resolved as far as their directory is
-// known.
-type touched struct {
-	Read, Written, Removed []string
-	// Named are the paths in the arguments of a tool of a kind that is not known.
-	Named []string
-}
-
-// pathArgs are the arguments by which tools name a file.
-var pathArgs = []string{"file_path", "path", "filename", "notebook_path", "target_file", "file"}
-
-// namedPaths returns the paths in the arguments of a call that is not known to
-// read or write any.
-func namedPaths(f *facts) []string {
-	args, ok := f.args.(map[string]any)
-	if !ok || len(f.paths.Read)+len(f.paths.Written)+len(f.paths.Removed) > 0 || f.shell.Text != "" {
-		return nil
-	}
-	var out []string
-	for _, key := range pathArgs {
-		if p, ok := args[key].(string); ok && p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+// known. Named are those of a tool whose effect on the file is not known.
+type touched struct{ Read, Written, Removed, Named []string }
 
 func full(list []outcome.Path) []string {
 	out := make([]string, 0, len(list))
@@ -75,11 +53,11 @@ func (l *ledger) facts(i int) *facts {
 	note(err)
 	files, err := outcome.Paths(l.run, c)
 	note(err)
-	f.paths = touched{Read: full(files.Read), Written: full(files.Written), Removed: full(files.Removed)}
+	f.files = files
+	f.paths = touched{Read: full(files.Read), Written: full(files.Written), Removed: full(files.Removed), Named: full(files.Named)}
 	if args, ok := l.args(i); ok {
 		f.args = args
 	}
-	f.paths.Named = namedPaths(f)
 	f.cwd, err = outcome.Cwd(l.run, c)
 	note(err)
 	l.known[i] = f
@@ -143,24 +121,10 @@ func matchCommand(m *claims.Matcher, f *facts) (int, bool) {
 	return -1, m.Cmd != nil && f.shell.Text != "" && m.Cmd.MatchString(f.shell.Text)
 }
 
-// matchPath tells whether one of the paths that the call touches fits; for edits
+// matchPath tells whether one of the paths that the call touches fits: for edits
 // those that it writes or removes, for reads those that it reads.
 func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
-	var paths []string
-	switch m.Class {
-	case "edit":
-		paths = slices.Concat(f.paths.Written, f.paths.Removed)
-	case "read", "search":
-		paths = f.paths.Read
-	default:
-		paths = slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Read, f.paths.Named)
-	}
-	for _, p := range paths {
-		if pathFits(m.Path, p, l.run.Cwd) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(full(f.files.For(outcome.Class(m.Class))), func(p string) bool { return pathFits(m.Path, p, l.run.Cwd) })
 }
 
 // pathFits matches a glob. A relative one is tried on the path relative to the

@@ -119,6 +119,7 @@ func Default() Config {
 		CatchUp:  "once",
 		Settle:   15 * time.Minute,
 		Sources:  []Source{},
+		Rules:    []string{},
 		Budget:   Budget{Tokens: 10_000_000, Period: "month"},
 		Endpoint: Endpoint{
 			Name: "default", APIKeyEnv: "NIGHTAUDIT_API_KEY", Timeout: 2 * time.Minute,
