@@ -128,9 +128,9 @@ func (n node) at(line, column int) node {
 // are left as they are, for the loader to refuse.
 func (l *loader) add(kind, own node) (node, error) {
 	out := node{line: own.line, column: own.column, kind: own.kind}
-	for _, m := range own.members {
-		if from := kind.member(m.key); from.kind != "" && slices.Contains(RequirementKeys, m.key) {
-			merged, err := l.both(m.key, from, m.value)
+	for _, m := range kind.members {
+		if mine := own.member(m.key); mine.kind != "" {
+			merged, err := l.both(m.key, m.value, mine)
 			if err != nil {
 				return own, err
 			}
@@ -138,8 +138,8 @@ func (l *loader) add(kind, own node) (node, error) {
 		}
 		out.members = append(out.members, m)
 	}
-	for _, m := range kind.members {
-		if own.member(m.key).kind == "" {
+	for _, m := range own.members {
+		if kind.member(m.key).kind == "" {
 			out.members = append(out.members, m)
 		}
 	}

@@ -51,8 +51,8 @@ func Sentences(summary string) []string {
 			}
 		default:
 			text := strip(line)
-			if text != line { // a list item, a heading or a mark of its own
-				flush()
+			if first, _ := utf8.DecodeRuneInString(text); text != line || unicode.Is(unicode.So, first) {
+				flush() // a list item, a heading or a mark of its own
 			}
 			if strings.HasPrefix(line, "#") {
 				out = appendSentences(out, text)
@@ -88,18 +88,21 @@ func strip(line string) string {
 	if undone.MatchString(line) {
 		return "☐ " + strings.TrimSpace(undone.ReplaceAllString(line, ""))
 	}
-	for {
+	for range 16 { // marks before a line; more are no text of a person's
 		before := line
-		line = listMark.ReplaceAllString(line, "")
+		if m := listMark.FindStringIndex(line); m != nil {
+			line = line[m[1]:]
+		}
 		r, n := utf8.DecodeRuneInString(line)
 		if r == '\uFE0F' || r >= 0x2000 && !strings.ContainsRune("❌✗✘✖🚫⛔⚠🔴☐⏳🟡🚧🔜“‘”’…", r) && unicode.Is(unicode.So, r) || r == '\u200D' {
 			line = line[n:]
 		}
 		line = strings.TrimSpace(line)
 		if line == before {
-			return line
+			break
 		}
 	}
+	return line
 }
 
 // appendSentences splits a paragraph.
