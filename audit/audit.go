@@ -304,6 +304,15 @@ func (l *ledger) sum(c claims.Claim, groups []group) Judged {
 		}
 		j.Findings = append(j.Findings, g.findings...)
 	}
+	if c.Weak && j.Verdict == Contradicted {
+		// The trace can support such a statement, but not refute it.
+		j.Verdict, j.Reason = Unsupported, CallFailed
+		for k := range j.Findings {
+			if j.Findings[k].Verdict == Contradicted {
+				j.Findings[k].Verdict, j.Findings[k].Reason = Unsupported, CallFailed
+			}
+		}
+	}
 	if j.Verdict != Pass {
 		return j
 	}

@@ -158,7 +158,7 @@ func nightReruns(b *strings.Builder, n Night) {
 	}
 	fmt.Fprintf(b, "\n%s waiting for a re-run", plural(len(n.Waiting), "segment"))
 	if n.PlanMode != "" {
-		fmt.Fprintf(b, " (plan mode: %s)", n.PlanMode)
+		fmt.Fprintf(b, " (nothing is sent: %s)", n.PlanMode)
 	}
 	b.WriteByte('\n')
 	for _, w := range n.Waiting {

@@ -119,7 +119,7 @@ a/run.jsonl
                 stopped
                 proposal (no verdict changes): try x
 
-2 segments waiting for a re-run (plan mode: no endpoint is configured)
+2 segments waiting for a re-run (nothing is sent: no endpoint is configured)
   01234567,ab  c.jsonl  parked until 2026-08-02T03:00:00Z: rate limit
   01234567  d.jsonl
 

@@ -27,8 +27,10 @@ type Options struct {
 	Account  *budget.Account
 	Endpoint Completer
 	Name     string // of the endpoint, for the books
-	Model    string
-	Tools    *tools.Set
+	// Fingerprint stands for the endpoint's configuration; see Queue.Leave.
+	Fingerprint string
+	Model       string
+	Tools       *tools.Set
 	// Observes names, for a reading tool, the tools whose effect it shows, beside
 	// those of its own family.
 	Observes map[string][]string
@@ -55,8 +57,7 @@ type Attempt struct {
 	TracePath   string // the re-run's own trace
 	Outcome     Outcome
 	Claims      []ClaimOutcome
-	Downstream  []string // claims that passed before and no longer do
-	Model       string   // as the endpoint named it
+	Model       string // as the endpoint named it
 	Endpoint    string
 	StopReason  string
 	Note        string // why it ended, for people
@@ -90,13 +91,18 @@ func (r *Runner) Attempt(ctx context.Context, it Item) (Attempt, error) {
 	if err := r.toolsMissing(it); err != nil {
 		return Attempt{}, errors.Join(err, r.Queue.note(ctx, it.ID, err.Error(), now))
 	}
-	id, path, err := r.Queue.begin(ctx, it, func(id int64) string { return filepath.Join(r.Dir, fmt.Sprintf("attempt-%d.jsonl", id)) }, r.Name, now)
+	id, number, path, err := r.Queue.begin(ctx, it, func(id int64) string { return filepath.Join(r.Dir, fmt.Sprintf("attempt-%d.jsonl", id)) }, r.Name, now)
 	if err != nil {
 		return Attempt{}, err
 	}
-	a := &attempt{Runner: r, item: it, out: Attempt{ID: id, QueueID: it.ID, Number: it.Attempts + 1, Path: it.Path, TracePath: path, Endpoint: r.Name, Model: r.Model, Started: now}}
+	a := &attempt{Runner: r, item: it, out: Attempt{ID: id, QueueID: it.ID, Number: number, Path: it.Path, TracePath: path, Endpoint: r.Name, Model: r.Model, Started: now}}
 	stop := a.work(ctx)
 	a.out.Ended = r.Now()
+	if a.out.ModelCalls > 0 {
+		if err := r.Queue.serves(ctx, r.Name); err != nil {
+			return a.out, err
+		}
+	}
 	next, until := a.next(stop)
 	if err := r.Queue.end(ctx, it, a.out, next, until, a.out.Ended); err != nil {
 		return a.out, err
@@ -170,7 +176,15 @@ func (a *attempt) work(ctx context.Context) error {
 	if a.out.ModelCalls == 0 || a.out.StopReason == "interrupted" {
 		return stop // nothing came back that could be judged
 	}
-	return errors.Join(stop, a.judge(context.WithoutCancel(ctx)))
+	if err := a.judge(context.WithoutCancel(ctx)); err != nil || stop == nil {
+		return errors.Join(stop, err)
+	}
+	if a.out.Outcome != Repaired {
+		// The endpoint or the allowance ended it, not the model: that is no verdict on
+		// the segment, and does not use up a try.
+		a.out.Outcome, a.out.Claims = "", nil
+	}
+	return stop
 }
 
 func (a *attempt) openTrace() error {
@@ -200,15 +214,15 @@ func (a *attempt) next(stop error) (state string, until time.Time) {
 		return "done", time.Time{}
 	case a.out.Outcome == GaveUp, a.out.StopReason == "proposal":
 		return "given_up", time.Time{}
-	case a.item.Attempts+1 >= MaxAttempts && a.out.ModelCalls > 0:
-		// Whatever ended it: a segment without a try left would wait for ever.
+	case a.out.Outcome != "" && a.item.Attempts+1 >= MaxAttempts:
 		if a.out.Note == "" {
 			a.out.Note = fmt.Sprintf("%d attempts did not repair it; it needs a person", a.item.Attempts+1)
 		}
 		return "given_up", time.Time{}
-	case errors.Is(stop, budget.ErrExhausted), a.out.StopReason == "interrupted", a.out.ModelCalls == 0 && !errors.As(stop, &failed):
-		return "queued", time.Time{}
-	case errors.As(stop, &failed) && failed.Class == endpoint.ClassPark && a.out.Outcome == "":
+	case a.out.Number >= maxDispatches && a.out.Tokens > 0:
+		a.out.Note = fmt.Sprintf("%d attempts were made, and few came to an end; it needs a person (%s)", a.out.Number, a.out.Note)
+		return "given_up", time.Time{}
+	case errors.As(stop, &failed) && failed.Class == endpoint.ClassPark:
 		return "parked", failed.Until
 	default:
 		return "queued", time.Time{}
@@ -274,7 +288,8 @@ func (a *attempt) loop(ctx context.Context) error {
 		var failed *endpoint.Error
 		switch {
 		case err == nil:
-		case errors.As(err, &failed) && failed.Class == endpoint.ClassRetry && retries < 2 && wait(ctx, failed.Wait):
+		case errors.As(err, &failed) && failed.Class == endpoint.ClassRetry && failed.Billed == endpoint.BillingNot && retries < 2 && wait(ctx, failed.Wait):
+			// Only what cost nothing: where nobody knows, each try is booked whole.
 			retries++
 			continue
 		default:

@@ -18,6 +18,8 @@ import (
 	"nightaudit/rerun/endpoint"
 	"nightaudit/rerun/tools"
 	"nightaudit/store"
+	"nightaudit/trace"
+	"nightaudit/trace/native"
 )
 
 // model is a scripted Completer: its answers in order, the last one repeated. It
@@ -393,7 +395,7 @@ func TestAttempt_ParkedUntilTheEndpointServes(t *testing.T) {
 
 func TestAttempt_RetriesTwiceAndReservesEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := answer{err: &endpoint.Error{Class: endpoint.ClassRetry, Status: 503, Wait: 7 * time.Second, Billed: endpoint.BillingUnknown, Message: "busy"}}
+		busy := answer{err: &endpoint.Error{Class: endpoint.ClassRetry, Status: 503, Wait: 7 * time.Second, Billed: endpoint.BillingNot, Message: "busy"}}
 		b := newBench(t, t.TempDir(), busy)
 		start := time.Now()
 		if _, err := b.runner.Attempt(t.Context(), b.item(t)); err == nil {
@@ -453,11 +455,14 @@ func TestAttempt_InterruptedInARequest(t *testing.T) {
 	if r := b.books(t); r.Held != 0 || r.Assumed == 0 {
 		t.Errorf("held %d, assumed %d: what was sent must be booked", r.Held, r.Assumed)
 	}
-	b.model.sent = 0
-	if _, err := b.runner.Attempt(t.Context(), b.ready(t)); err == nil {
-		t.Fatal("want the endpoint's error")
+	// It uses up no try; but such attempts cost too, and there is an end of them.
+	for range maxDispatches - 1 {
+		b.model.sent = 0
+		if _, err := b.runner.Attempt(t.Context(), b.ready(t)); err == nil {
+			t.Fatal("want the endpoint's error")
+		}
 	}
-	if state, n := b.state(t); state != "given_up" || n != MaxAttempts {
+	if state, n := b.state(t); state != "given_up" || n != 0 {
 		t.Errorf("the segment is %s after %d tries; it must not wait for a try that never comes", state, n)
 	}
 }
@@ -474,6 +479,82 @@ func (i interruptedIn) Do(ctx context.Context, p endpoint.Prepared) (endpoint.Re
 		i.cancel()
 	}
 	return i.model.Do(ctx, p)
+}
+
+// What cost may be unknown is not sent again at once: each time is booked whole.
+func TestAttempt_NoRetryOfWhatMayHaveBeenBilled(t *testing.T) {
+	b := newBench(t, t.TempDir(), answer{err: &endpoint.Error{Class: endpoint.ClassRetry, Billed: endpoint.BillingUnknown, Message: "connection lost"}})
+	if _, err := b.runner.Attempt(t.Context(), b.item(t)); err == nil || b.model.sent != 1 {
+		t.Errorf("%d requests (%v), want one", b.model.sent, err)
+	}
+}
+
+// A claim that passed with evidence behind the cut is audited again: a repair that
+// breaks it is none.
+func TestAttempt_ARepairThatBreaksAnother(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []answer
+		want    Outcome
+	}{
+		{"the repair alone", []answer{call(look), call(repair), call(look), done}, Repaired},
+		{"a later claim is broken", []answer{call(look), call(repair), call(look), call(`config.read {"path": "gone"}`), done}, StillFailing},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, t.TempDir(), tt.answers...)
+			text := `{"type": "tool_call", "tool": "config.write", "ok": false}` + "\n" + `{"type": "tool_call", "tool": "config.read", "ok": true}` + "\n"
+			b.runner.First = func(ctx context.Context, _ Item, use func(*trace.Run) error) (bool, error) {
+				src := trace.Source{Name: "run.jsonl", Size: int64(len(text)), ReaderAt: strings.NewReader(text)}
+				for run, err := range native.Read(ctx, src) {
+					if err != nil {
+						return false, err
+					}
+					return true, use(run)
+				}
+				return false, nil
+			}
+			it := b.item(t, func(it *Item) {
+				it.Downstream = []Claim{{Key: strings.Repeat("ef", 32), Verdict: "PASS", Source: claims.SourceFile, Claim: StoredClaim{
+					ID: "c2", Text: "the configuration can be read", Requirement: []byte(`{"must_show": ["config.read"], "must_not_fail": ["config.read"]}`),
+				}}}
+			})
+			got, err := b.runner.Attempt(t.Context(), it)
+			if err != nil || got.Outcome != tt.want {
+				t.Errorf("outcome %s (%v), want %s: %+v", got.Outcome, err, tt.want, got.Claims)
+			}
+		})
+	}
+}
+
+func TestQueue_AnEndpointIsLeftAlone(t *testing.T) {
+	b := newBench(t, t.TempDir(), done)
+	ctx, now := t.Context(), time.Now()
+	refused := &endpoint.Error{Class: endpoint.ClassDisable, Status: 401, Message: "bad key"}
+	if err := b.runner.Queue.Leave(ctx, "e", "print", refused, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, endpoint, fingerprint string
+		left                        bool
+	}{{"the same", "e", "print", true}, {"another key", "e", "other", false}, {"another endpoint", "f", "print", false}} {
+		until, why, err := b.runner.Queue.Left(ctx, tt.endpoint, tt.fingerprint, now.AddDate(1, 0, 0))
+		if err != nil || until.IsZero() == tt.left || tt.left && (!Forever(until) || !strings.Contains(why, "bad key")) {
+			t.Errorf("%s: until %v because %q, %v", tt.name, until, why, err)
+		}
+	}
+	parked := &endpoint.Error{Class: endpoint.ClassPark, Until: now.Add(time.Hour), Message: "per day"}
+	if err := b.runner.Queue.Leave(ctx, "e", "print", parked, now); err != nil {
+		t.Fatal(err)
+	}
+	if until, _, err := b.runner.Queue.Left(ctx, "e", "print", now.Add(2*time.Hour)); err != nil || !until.IsZero() {
+		t.Errorf("it is still left alone until %v (%v)", until, err)
+	}
+	if _, err := b.runner.Attempt(ctx, b.item(t)); err != nil {
+		t.Fatal(err)
+	}
+	if until, _, err := b.runner.Queue.Left(ctx, "e", "print", now); err != nil || !until.IsZero() {
+		t.Errorf("it answered, and is left alone until %v (%v)", until, err)
+	}
 }
 
 // A row that CHECKs refuse shows that the state machine is in the database.

@@ -60,13 +60,9 @@ func (a *attempt) readOwn(ctx context.Context) (*trace.Run, func(), error) {
 
 // judgeRun judges the item's claims on a merged record.
 func (a *attempt) judgeRun(merged *trace.Run, from int, firstKnown bool) error {
-	var list []claims.Claim
-	for _, c := range a.item.Claims {
-		claim, err := c.restore()
-		if err != nil {
-			return err
-		}
-		list = append(list, claim)
+	list, err := restored(a.item.Claims)
+	if err != nil {
+		return err
 	}
 	judged, err := audit.CheckMerged(merged, from, firstKnown, list, a.observes)
 	if err != nil {
@@ -88,6 +84,47 @@ func (a *attempt) judgeRun(merged *trace.Run, from int, firstKnown bool) error {
 			a.out.Outcome = o.Outcome
 		}
 		a.out.Claims = append(a.out.Claims, o)
+	}
+	if !firstKnown {
+		return nil // what rests on the first run's calls cannot be judged without them
+	}
+	return a.judgeDownstream(merged)
+}
+
+func restored(stored []Claim) ([]claims.Claim, error) {
+	var list []claims.Claim
+	for _, c := range stored {
+		claim, err := c.restore()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, claim)
+	}
+	return list, nil
+}
+
+// judgeDownstream audits again, on the whole merged record, the claims that passed
+// with evidence behind the cut. A repair that breaks one of them is none.
+func (a *attempt) judgeDownstream(merged *trace.Run) error {
+	list, err := restored(a.item.Downstream)
+	if err != nil {
+		return err
+	}
+	judged, err := audit.CheckMerged(merged, 0, true, list, nil)
+	if err != nil {
+		return fmt.Errorf("judge the merged record: %w", err)
+	}
+	for i, j := range judged {
+		// A gap was there before; what counts is evidence that says otherwise now.
+		if j.Verdict != audit.Contradicted {
+			continue
+		}
+		c := a.item.Downstream[i]
+		a.out.Claims = append(a.out.Claims, ClaimOutcome{
+			Key: c.Key, ID: c.Claim.ID, Text: c.Claim.Text, First: c.Verdict, Merged: string(j.Verdict), Reason: string(j.Reason),
+			Detail: "the re-run broke it: " + trace.Redact(firstWorst(j)), Outcome: StillFailing,
+		})
+		a.out.Outcome = StillFailing
 	}
 	return nil
 }

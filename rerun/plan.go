@@ -40,7 +40,7 @@ func (p Policy) Queueable(j audit.Judged) (ok bool, why string) {
 		return false, "the action has been taken; it needs a person"
 	case !j.Claim.ByTool():
 		return false, "its requirements name classes, commands or files; this version re-runs what is named by tools"
-	case !bytes.Equal(trace.RedactJSON(j.Claim.Requirement), j.Claim.Requirement):
+	case !keepable(j.Claim.Requirement):
 		return false, "its requirement holds what looks like a secret, which is not stored"
 	case j.Reason.NeedsPerson():
 		return false, "no re-run mends " + string(j.Reason) + "; it needs a person"
@@ -65,10 +65,13 @@ func Plan(r *audit.Report, s audit.Segment, from Origin, p Policy, set *tools.Se
 		if j.Verdict.Worse(worst) {
 			worst = j.Verdict
 		}
-		it.Claims = append(it.Claims, Claim{
-			Key: from.ClaimKeys[i], Verdict: string(j.Verdict), Reason: string(j.Reason), Source: j.Claim.Source,
-			Claim: StoredClaim{ID: j.Claim.ID, Text: trace.Redact(j.Claim.Text), Requirement: j.Claim.Requirement},
-		})
+		it.Claims = append(it.Claims, stored(j, from.ClaimKeys[i]))
+	}
+	for _, i := range s.Downstream {
+		// An envelope needs its schema file, which is not stored.
+		if j := r.Claims[i]; j.Claim.Envelope == nil && keepable(j.Claim.Requirement) {
+			it.Downstream = append(it.Downstream, stored(j, from.ClaimKeys[i]))
+		}
 	}
 	if len(failing) == 0 {
 		return it, false, nil
@@ -85,6 +88,19 @@ func Plan(r *audit.Report, s audit.Segment, from Origin, p Policy, set *tools.Se
 	done, err := pastCalls(r.Run, from.RunKey, it.Tools, set)
 	it.Done = done
 	return it, true, err
+}
+
+// keepable tells whether a requirement can be stored as it stands: redacted, it
+// would ask for something else.
+func keepable(requirement []byte) bool {
+	return bytes.Equal(trace.RedactJSON(requirement), requirement)
+}
+
+func stored(j audit.Judged, key string) Claim {
+	return Claim{
+		Key: key, Verdict: string(j.Verdict), Reason: string(j.Reason), Source: j.Claim.Source,
+		Claim: StoredClaim{ID: trace.Redact(j.Claim.ID), Text: trace.Redact(j.Claim.Text), Requirement: j.Claim.Requirement},
+	}
 }
 
 // segmentKey identifies a segment: the claims of one version of one trace.

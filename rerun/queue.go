@@ -19,9 +19,10 @@ func NewQueue(db *sql.DB) *Queue { return &Queue{db: db} }
 
 // segmentJSON is what an Item stores beside its claims.
 type segmentJSON struct {
-	Tools  []string   `json:"tools"`
-	Done   []PastCall `json:"done"`
-	System string     `json:"system"`
+	Tools      []string   `json:"tools"`
+	Downstream []Claim    `json:"downstream,omitempty"`
+	Done       []PastCall `json:"done"`
+	System     string     `json:"system"`
 }
 
 // Enqueue adds an item in a transaction of the caller's, so that it is queued if
@@ -37,7 +38,7 @@ func Enqueue(ctx context.Context, tx *sql.Tx, it Item, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("queue segment: %w", err)
 	}
-	segment, err := json.Marshal(segmentJSON{Tools: it.Tools, Done: it.Done, System: it.System})
+	segment, err := json.Marshal(segmentJSON{Tools: it.Tools, Downstream: it.Downstream, Done: it.Done, System: it.System})
 	if err != nil {
 		return fmt.Errorf("queue segment: %w", err)
 	}
@@ -142,7 +143,7 @@ func (q *Queue) list(ctx context.Context, query string, args ...any) ([]Waiting,
 		if err := json.Unmarshal(segment, &s); err != nil {
 			return nil, fmt.Errorf("read the queue: segment of %d: %w", w.ID, err)
 		}
-		w.Tools, w.Done, w.System = s.Tools, s.Done, s.System
+		w.Tools, w.Downstream, w.Done, w.System = s.Tools, s.Downstream, s.Done, s.System
 		out = append(out, w)
 	}
 	if err := rows.Err(); err != nil {
@@ -162,10 +163,10 @@ func (q *Queue) note(ctx context.Context, id int64, why string, now time.Time) e
 
 // begin opens an attempt. It commits before the first request, so that a kill
 // leaves a row that tells. A segment whose attempt is open already is refused.
-func (q *Queue) begin(ctx context.Context, it Item, tracePath func(attempt int64) string, endpoint string, now time.Time) (id int64, path string, err error) {
+func (q *Queue) begin(ctx context.Context, it Item, tracePath func(attempt int64) string, endpoint string, now time.Time) (id int64, number int, path string, err error) {
 	tx, err := q.db.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
 	defer tx.Rollback()
 	res, err := tx.ExecContext(ctx, `
@@ -173,24 +174,27 @@ func (q *Queue) begin(ctx context.Context, it Item, tracePath func(attempt int64
 		VALUES (?, 1 + (SELECT coalesce(max(number), 0) FROM rerun_attempts WHERE queue_id = ?), 'open', ?, ?)`,
 		it.ID, it.ID, now.UnixMilli(), endpoint)
 	if err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
 	if id, err = res.LastInsertId(); err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
+	}
+	if err := tx.QueryRowContext(ctx, `SELECT number FROM rerun_attempts WHERE id = ?`, id).Scan(&number); err != nil {
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
 	path = tracePath(id)
 	if _, err := tx.ExecContext(ctx, `UPDATE rerun_attempts SET trace_path = ? WHERE id = ?`, path, id); err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE rerun_queue SET state = 'running', parked_until_ms = NULL, attempts = attempts + 1, updated_ms = ? WHERE id = ?`,
 		now.UnixMilli(), it.ID); err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return 0, "", fmt.Errorf("begin attempt: %w", err)
+		return 0, 0, "", fmt.Errorf("begin attempt: %w", err)
 	}
-	return id, path, nil
+	return id, number, path, nil
 }
 
 // end closes an attempt and moves its segment on, in one transaction.
@@ -215,9 +219,9 @@ func (q *Queue) end(ctx context.Context, it Item, a Attempt, next string, parked
 		return fmt.Errorf("end attempt: %w", err)
 	}
 	until := sql.NullInt64{Int64: parked.UnixMilli(), Valid: next == "parked"}
-	// An attempt that asked nothing is none: it does not use up a try.
+	// An attempt without a verdict does not use up a try; see maxDispatches.
 	unused := 0
-	if a.ModelCalls == 0 {
+	if a.Outcome == "" {
 		unused = 1
 	}
 	if _, err := tx.ExecContext(ctx, `

@@ -38,13 +38,16 @@ type Item struct {
 	Source    string // the configured source's name
 	Path      string // the trace
 	Claims    []Claim
-	Done      []PastCall // of the first run, by tools that write
-	System    string     // the two messages of the digest
-	User      string
-	Tools     []string // that the claims need
-	Worst     string   // verdict of the worst claim
-	Attempts  int
-	Estimate  int64 // bytes of the context: a rough order of cost, never reserved
+	// Downstream are claims that pass with evidence behind the segment's start: they
+	// are audited again on the merged record.
+	Downstream []Claim
+	Done       []PastCall // of the first run, by tools that write
+	System     string     // the two messages of the digest
+	User       string
+	Tools      []string // that the claims need
+	Worst      string   // verdict of the worst claim
+	Attempts   int
+	Estimate   int64 // bytes of the context: a rough order of cost, never reserved
 }
 
 // Claim is a claim of an Item, with its first verdict.
@@ -109,8 +112,13 @@ type Limits struct {
 // DefaultLimits are those of an attempt that nobody watches.
 var DefaultLimits = Limits{ModelCalls: 6, ToolCalls: 12, WallClock: 5 * time.Minute, IdenticalCalls: 3, IdleTurns: 2}
 
-// MaxAttempts is how often a segment is tried before it is left to a person.
+// MaxAttempts is how often a segment is tried before it is left to a person: as
+// many attempts as came to a verdict.
 const MaxAttempts = 2
+
+// maxDispatches bounds the attempts that did not: cut off, or ended by the
+// endpoint. They cost tokens too.
+const maxDispatches = 6
 
 // GiveUp is the tool by which a model says that it cannot be done.
 const GiveUp = "give_up"

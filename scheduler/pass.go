@@ -222,6 +222,14 @@ func (p *Pass) drain(ctx context.Context, t *Tally) error {
 	if p.Runner == nil || p.DryRun {
 		return nil
 	}
+	until, why, err := p.Queue.Left(ctx, p.Runner.Name, p.Runner.Fingerprint, p.Now())
+	if err != nil {
+		return p.Store.Explain(err)
+	}
+	if !until.IsZero() {
+		p.Log.Warn("the endpoint is left alone", "endpoint", p.Runner.Name, "until", until, "because", why)
+		return nil
+	}
 	ready, err := p.Queue.Ready(ctx, p.Now())
 	if err != nil {
 		return err
@@ -248,8 +256,11 @@ func (p *Pass) drain(ctx context.Context, t *Tally) error {
 			return nil
 		case errors.As(err, &failed):
 			p.Log.Warn("the endpoint does not serve us", "error", failed, "class", string(failed.Class))
-			if failed.Class == endpoint.ClassPark || failed.Class == endpoint.ClassDisable {
-				return nil
+			switch failed.Class {
+			case endpoint.ClassPark, endpoint.ClassDisable:
+				return p.Store.Explain(p.Queue.Leave(ctx, p.Runner.Name, p.Runner.Fingerprint, failed, p.Now()))
+			case endpoint.ClassRetry:
+				return nil // it does not answer tonight; each try may be booked whole
 			}
 		case errors.Is(err, rerun.ErrTokens):
 		default:

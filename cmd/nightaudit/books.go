@@ -90,7 +90,9 @@ func reportCmd(config *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				d.PlanMode = planMode(cfg)
+				if d.PlanMode, err = leftAlone(cmd.Context(), cfg, v.queue, os.Getenv, planMode(cfg), now); err != nil {
+					return err
+				}
 				if asJSON {
 					return report.NightJSON(cmd.OutOrStdout(), d)
 				}

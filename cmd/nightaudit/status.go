@@ -57,7 +57,9 @@ func status(cmd *cobra.Command, cfg configs.Config, v viewed) error {
 	if err != nil {
 		return err
 	}
-	d.PlanMode = planMode(cfg)
+	if d.PlanMode, err = leftAlone(cmd.Context(), cfg, v.queue, os.Getenv, planMode(cfg), now); err != nil {
+		return err
+	}
 	fmt.Fprintln(w)
 	return report.QueueText(w, d)
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nightaudit/budget"
@@ -112,7 +115,7 @@ func (n *night) build() error {
 		return nil
 	}
 	n.pass.Runner = rerun.New(rerun.Options{
-		Queue: n.queue, Account: n.account, Endpoint: client, Name: n.cfg.Endpoint.Name, Model: n.cfg.Endpoint.Model,
+		Queue: n.queue, Account: n.account, Endpoint: client, Name: n.cfg.Endpoint.Name, Fingerprint: fingerprint(n.cfg, n.opts.getenv), Model: n.cfg.Endpoint.Model,
 		Tools: set, Observes: observes, Limits: limitsOf(n.cfg), Dir: filepath.Join(n.cfg.StateDir, "reruns"),
 		First: scheduler.FirstTrace, Now: n.opts.now,
 	})
@@ -158,7 +161,9 @@ func (n *night) digest(ctx context.Context, w io.Writer, format string, since ti
 	if err != nil {
 		return err
 	}
-	d.PlanMode = n.plan
+	if d.PlanMode, err = leftAlone(ctx, n.cfg, n.queue, n.opts.getenv, n.plan, n.opts.now()); err != nil {
+		return err
+	}
 	if format == "json" {
 		return report.NightJSON(w, d)
 	}
@@ -243,6 +248,33 @@ func toolsOf(cfg configs.Config) (*tools.Set, map[string][]string, error) {
 		return nil, nil, fmt.Errorf("tools: %w", err)
 	}
 	return set, observes, nil
+}
+
+// fingerprint stands for the endpoint's configuration, key included, so that a
+// changed one is asked again although the old one was refused.
+func fingerprint(cfg configs.Config, getenv func(string) string) string {
+	key, err := cfg.APIKey(getenv, os.ReadFile)
+	if err != nil {
+		return ""
+	}
+	h := sha256.Sum256([]byte(strings.Join([]string{cfg.Endpoint.BaseURL, cfg.Endpoint.Model, key}, "\x00")))
+	return hex.EncodeToString(h[:8])
+}
+
+// leftAlone says why nothing is re-run: plan, or what the endpoint has said.
+func leftAlone(ctx context.Context, cfg configs.Config, q *rerun.Queue, getenv func(string) string, plan string, now time.Time) (string, error) {
+	if plan != "" {
+		return plan, nil
+	}
+	until, why, err := q.Left(ctx, cfg.Endpoint.Name, fingerprint(cfg, getenv), now)
+	switch {
+	case err != nil || until.IsZero():
+		return "", err
+	case rerun.Forever(until):
+		return "the endpoint is left alone until its configuration changes, or a rerun by hand succeeds: " + why, nil
+	default:
+		return "the endpoint is left alone until " + until.Format(time.RFC3339) + ": " + why, nil
+	}
 }
 
 // endpointOf makes the client, or says why there is none.
