@@ -143,11 +143,15 @@ func (l *ledger) bound(s *claims.Show) (call int, what string) {
 	return -1, ""
 }
 
-// followsWithin tells whether, in the very call that edits, the command that fits
-// stands behind the one that edits.
+// followsWithin tells whether, in the very call that sets the bound, the command
+// that fits stands behind the one that sets it.
 func (l *ledger) followsWithin(c candidate, bound int, s *claims.Show) bool {
-	if c.call != bound || !s.AfterEdit || c.command < 0 {
+	if c.call != bound || c.command < 0 {
 		return false
+	}
+	if s.After != nil {
+		_, first := l.match(s.After, bound)
+		return first >= 0 && first < c.command
 	}
 	for k, cmd := range l.facts(c.call).shell.Commands {
 		if k >= c.command && len(cmd.Writes)+len(cmd.Removes) > 0 {
