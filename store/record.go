@@ -108,7 +108,12 @@ func insertRun(ctx context.Context, tx *sql.Tx, r RunRecord) (id int64, err erro
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO store_runs (`+runColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (run_key, trace_hash, claims_hash) DO NOTHING`,
+		ON CONFLICT (run_key, trace_hash, claims_hash) DO UPDATE SET
+			audited_ms = excluded.audited_ms,
+			pass = excluded.pass,
+			unsupported = excluded.unsupported,
+			contradicted = excluded.contradicted,
+			not_checked = excluded.not_checked`,
 		r.RunKey, r.TraceHash, r.Source, r.Path, r.Format, r.SessionID, r.Calls, r.BadLines, r.ClaimsHash,
 		millis(r.Started), r.Audited.UnixMilli(),
 		r.Totals.Pass, r.Totals.Unsupported, r.Totals.Contradicted, r.Totals.NotChecked)
@@ -126,8 +131,7 @@ func insertRun(ctx context.Context, tx *sql.Tx, r RunRecord) (id int64, err erro
 func insertClaim(ctx context.Context, tx *sql.Tx, run int64, r RunRecord, c ClaimRecord) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO store_findings (run_id,`+claimColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (claim_key, trace_hash) DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		run, c.ClaimKey, r.TraceHash, r.RunKey, c.ClaimID, c.Statement, c.Source, c.Verdict, c.Reason,
 		c.OwnMeasure, c.Recovered, c.Strength, orNull(c.Findings), orNull(c.Requirement), r.Audited.UnixMilli())
 	return err

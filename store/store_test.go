@@ -248,7 +248,7 @@ func audit(hash, verdict string) store.AuditRecord {
 	}
 }
 
-func TestRecordAudit_IsIdempotentAndNewestStands(t *testing.T) {
+func TestRecordAudit_AppendsAndNewestStands(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "night.db"))
 	for _, a := range []store.AuditRecord{audit("h1", "CONTRADICTED"), audit("h1", "PASS"), audit("h2", "PASS")} {
 		if err := s.RecordAudit(t.Context(), a, nil); err != nil {
@@ -264,9 +264,10 @@ func TestRecordAudit_IsIdempotentAndNewestStands(t *testing.T) {
 		Verdict: "PASS", Reason: "failed", Recovered: true, Findings: json.RawMessage(`[]`),
 		Requirement: json.RawMessage(`null`), Audited: night,
 	}}
-	old := want[0]
+	again, old := want[0], want[0]
+	again.TraceHash = "h1" // audited again, by a judge that knows better
 	old.TraceHash, old.Verdict = "h1", "CONTRADICTED"
-	if want = append(want, old); !reflect.DeepEqual(got, want) {
+	if want = append(want, again, old); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	for _, f := range []store.Filter{{ClaimKeyPrefix: "%"}, {RunKey: "other"}, {Since: night.Add(time.Second)}} {

@@ -56,9 +56,10 @@ CREATE TABLE store_findings (
   strength    TEXT    NOT NULL,
   findings    TEXT    NOT NULL CHECK (json_valid(findings)),
   requirement TEXT    NOT NULL CHECK (json_valid(requirement)),
-  audited_ms  INTEGER NOT NULL,
-  UNIQUE (claim_key, trace_hash)
+  audited_ms  INTEGER NOT NULL
 ) STRICT;
+-- Verdicts are appended; of several on one claim the newest stands.
+CREATE INDEX store_findings_claim ON store_findings (claim_key, trace_hash);
 CREATE INDEX store_findings_run ON store_findings (run_key);
 CREATE INDEX store_findings_audited ON store_findings (audited_ms);
 
