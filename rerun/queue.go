@@ -62,11 +62,21 @@ func Enqueue(ctx context.Context, tx *sql.Tx, it Item, now time.Time) error {
 	return nil
 }
 
-// MakeStale marks what is queued for older versions of a run's trace.
-func MakeStale(ctx context.Context, tx *sql.Tx, runKey, path, traceHash string, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+// MakeStale marks what waits for a run and is no longer asked for: its trace has
+// changed, or its claims are judged otherwise now. Items is what stands.
+func MakeStale(ctx context.Context, tx *sql.Tx, runKey, path string, items []Item, now time.Time) error {
+	keys := []string{}
+	for _, it := range items {
+		keys = append(keys, it.Key)
+	}
+	keep, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("mark stale segments: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `
 		UPDATE rerun_queue SET state = 'stale', parked_until_ms = NULL, updated_ms = ?
-		 WHERE run_key = ? AND path = ? AND trace_hash <> ? AND state IN ('queued', 'parked')`, now.UnixMilli(), runKey, path, traceHash)
+		 WHERE run_key = ? AND path = ? AND state IN ('queued', 'parked') AND segment_key NOT IN (SELECT value FROM json_each(?))`,
+		now.UnixMilli(), runKey, path, string(keep))
 	if err != nil {
 		return fmt.Errorf("mark stale segments: %w", err)
 	}

@@ -204,7 +204,7 @@ func (p *Pass) plan(r *audit.Report, verdicts store.RunRecord) ([]rerun.Item, er
 
 func enqueue(ctx context.Context, tx *sql.Tx, runs []store.RunRecord, items []rerun.Item, now time.Time) error {
 	for _, r := range runs {
-		if err := rerun.MakeStale(ctx, tx, r.RunKey, r.Path, r.TraceHash, now); err != nil {
+		if err := rerun.MakeStale(ctx, tx, r.RunKey, r.Path, items, now); err != nil {
 			return err
 		}
 	}
