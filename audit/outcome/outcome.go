@@ -66,7 +66,8 @@ func Of(run *trace.Run, c *trace.Call) (Outcome, error) { return defaults.Of(run
 // Of is the package's Of by these tables.
 func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	classes := t.Classes(c.Tool)
-	if !c.ResultPos.Set() || pendingStatus[strings.ToLower(c.Status)] {
+	// A status that says that the call never ran ends it, with or without a result.
+	if status := strings.ToLower(c.Status); pendingStatus[status] || !c.ResultPos.Set() && !deniedStatus[status] && !cancelledStatus[status] {
 		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: c.Status}, nil
 	}
 	r := &reading{run: run, call: c, classes: classes}
@@ -94,11 +95,15 @@ func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
 	if why, soft := r.softFailure(); soft {
 		return Outcome{Kind: Error, Evidence: Body, Detail: why}, r.err
 	}
+	// What a shell prints beside its exit code is its command's output, and not the
+	// words of the wrapper around the tool.
+	if !hasCode || !classes[ClassShell] {
+		if o, done := r.byText(t); done {
+			return o, r.err
+		}
+	}
 	if hasCode {
 		return Outcome{Kind: OK, Evidence: ExitCode, ExitCode: code}, r.err
-	}
-	if o, done := r.byText(t); done {
-		return o, r.err
 	}
 	return r.byFlag(), r.err
 }

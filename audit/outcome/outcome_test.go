@@ -299,7 +299,8 @@ func TestOf_Rule7_Text(t *testing.T) {
 		{"of a read", "Read", `"ok":true,"result":"panic(err)"`, OK, Flag},
 		{"of a search", "Glob", `"ok":true,"result":"error.go"`, OK, Flag},
 		{"of an agent", "Task", `"ok":true,"result":"Failed tests are fixed"`, OK, Flag},
-		{"exit 0 outranks it", "x", `"exit_code":0,"result":"Error: none"`, OK, ExitCode},
+		{"of a shell with exit 0", "Bash", `"exit_code":0,"result":"Error: none"`, OK, ExitCode},
+		{"of another tool with exit 0", "x", `"exit_code":0,"result":"Error: none"`, Suspect, Text},
 	})
 }
 

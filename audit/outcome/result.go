@@ -240,8 +240,11 @@ func (r *reading) hasError() bool {
 // byText recognises failures by how the result's text begins.
 func (r *reading) byText(t *Tables) (Outcome, bool) {
 	r.load()
-	// Some wrappers set a warning sign before their words.
-	text := strings.TrimLeftFunc(r.text, func(c rune) bool { return !unicode.IsLetter(c) && c != '<' })
+	// Some wrappers set a warning sign before their words. Digits and punctuation are
+	// content: the number of a file's line, the mark of a heading.
+	text := strings.TrimLeftFunc(r.text, func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.Is(unicode.So, c) || unicode.Is(unicode.M, c)
+	})
 	if begins(text, t.FailureStarts) {
 		return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
 	}
