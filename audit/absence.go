@@ -37,11 +37,11 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 		case outcome.OK:
 			if c.Distinct != nil {
 				v, ok := l.valueAt(i, c.Distinct)
-				if key := string(encode(v)); !ok || seen[key] {
+				key := string(encode(v))
+				if !ok || seen[key] {
 					continue
-				} else {
-					seen[key] = true
 				}
+				seen[key] = true
 			}
 			counted = append(counted, i)
 		case outcome.Suspect, outcome.Unknown:

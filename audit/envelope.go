@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nightaudit/audit/claims"
@@ -102,12 +103,9 @@ func incomplete(rec trace.Value) []string {
 	var out []string
 	need := func(name string, kinds ...trace.Kind) {
 		have := rec.Get(name).Kind()
-		for _, k := range kinds {
-			if have == k {
-				return
-			}
+		if !slices.Contains(kinds, have) {
+			out = append(out, name)
 		}
-		out = append(out, name)
 	}
 	need("ts", trace.KindString, trace.KindNumber)
 	need("schema_sha256", trace.KindString)

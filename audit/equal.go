@@ -141,9 +141,9 @@ func index(s string) (int, bool) {
 	return n, err == nil
 }
 
-// holds applies a ground's operator to the value found. Comparable is false where
+// holds applies a ground's operator to the value found. Fits is false where
 // the operator needs numbers and the value is none.
-func holds(g claims.Ground, v any) (ok, comparable bool) {
+func holds(g claims.Ground, v any) (ok, fits bool) {
 	switch g.Op {
 	case claims.Equals:
 		return equal(v, g.Value), true

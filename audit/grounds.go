@@ -128,8 +128,8 @@ func (l *ledger) compareField(g claims.Ground, i int, f Finding) Finding {
 		return malformed(f, fmt.Sprintf("the field %q of %s holds a number that is out of range", g.Field, g.From))
 	}
 	f.Expected, f.Observed = hide(segments, expected(g)), hide(segments, encode(value))
-	ok, comparable := holds(g, value)
-	if !comparable {
+	ok, fits := holds(g, value)
+	if !fits {
 		return malformed(f, fmt.Sprintf("min and max need a number, and the field %q of %s is none", g.Field, g.From))
 	}
 	return settle(f, ok, fmt.Sprintf("the field %q of %s is %s", g.Field, g.From, shorten(f.Observed)))

@@ -94,7 +94,7 @@ var validationText = regexp.MustCompile(`(?i)validat|invalid|out of range|not fo
 // retry finds the later ok call on the same target that makes a failure good, -1
 // where there is none. Blind is one that only repeated the same arguments.
 func (l *ledger) retry(c candidate) (good, blind int) {
-	good, blind = -1, -1
+	blind = -1
 	if l.facts(c.call).args == nil {
 		return -1, l.repeated(c) // recovery cannot be shown
 	}

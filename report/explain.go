@@ -58,7 +58,7 @@ func lineOf(s string) string {
 
 // Claim writes a claim's requirements, each with its finding and every call that
 // was considered for it.
-func Claim(w io.Writer, r *audit.Report, j audit.Judged, considered []audit.Considered) error {
+func Claim(w io.Writer, j audit.Judged, considered []audit.Considered) error {
 	var b strings.Builder
 	claimText(&b, j)
 	for _, c := range considered {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -257,20 +258,11 @@ func (a *attempt) prepare() error {
 func (a *attempt) offer() []string {
 	out := []string{}
 	for _, name := range a.Tools.Names() {
-		if a.Tools.Class(name) == tools.ClassRead || contains(a.item.Tools, name) {
+		if a.Tools.Class(name) == tools.ClassRead || slices.Contains(a.item.Tools, name) {
 			out = append(out, name)
 		}
 	}
 	return out
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *attempt) limitsText() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"nightaudit/rerun/endpoint"
 	"nightaudit/rerun/tools"
@@ -102,7 +103,7 @@ func (a *attempt) refuse(ctx context.Context, c endpoint.ToolCall, class tools.C
 	if c.Arguments == nil {
 		return no("the arguments are no JSON object")
 	}
-	if !contains(a.offer(), c.Name) {
+	if !slices.Contains(a.offer(), c.Name) {
 		return no(fmt.Sprintf("there is no tool %q; there are: %v", c.Name, a.offer()))
 	}
 	if class != tools.ClassMutating {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"nightaudit/audit"
@@ -153,7 +154,7 @@ func (a *attempt) shows(read string, looked trace.Value, write string, written t
 	if a.Tools.Class(read) != tools.ClassRead {
 		return false
 	}
-	if !contains(a.Observes[read], write) && (family(read) == "" || family(read) != family(write)) {
+	if !slices.Contains(a.Observes[read], write) && (family(read) == "" || family(read) != family(write)) {
 		return false
 	}
 	for name, v := range looked.Members() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -224,7 +225,7 @@ func (s *Scanner) fill() (bool, error) {
 	switch {
 	case n > 0:
 		return true, nil
-	case err == io.EOF || err == nil:
+	case err == nil || errors.Is(err, io.EOF):
 		return false, nil // the file has become shorter: what is there is what counts
 	default:
 		return false, fmt.Errorf("read %s at byte %d: %w", s.src.Name, s.read, err)
@@ -266,7 +267,7 @@ func ReadDocument(ctx context.Context, src Source) (*Document, error) {
 	}
 	b := make([]byte, src.Size)
 	n, err := src.ReadAt(b, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", src.Name, err)
 	}
 	d.bytes = b[:n]

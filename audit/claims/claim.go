@@ -11,8 +11,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"nightaudit/trace"
 )
 
@@ -86,7 +88,7 @@ func (c *Claim) Add(more Claim) {
 		c.Run = more.Run
 	}
 	for _, key := range more.Order {
-		if !contains(c.Order, key) {
+		if !slices.Contains(c.Order, key) {
 			c.Order = append(c.Order, key)
 		}
 	}

@@ -3,6 +3,7 @@ package claims
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"nightaudit/trace"
@@ -97,7 +98,7 @@ func (l *loader) isList(n node, key string) error {
 // known refuses members that are not among the allowed keys.
 func (l *loader) known(n node, allowed []string) error {
 	for _, m := range n.members {
-		if l.ignore[m.key] || contains(allowed, m.key) {
+		if l.ignore[m.key] || slices.Contains(allowed, m.key) {
 			continue
 		}
 		at := node{line: m.line, column: m.column}
@@ -106,15 +107,6 @@ func (l *loader) known(n node, allowed []string) error {
 		return err
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *loader) claims(list []node) ([]Claim, error) {
@@ -155,7 +147,7 @@ func (l *loader) claim(n node, number int) (Claim, error) {
 	}
 	requirement := map[string]any{}
 	for _, m := range merged.members {
-		if !contains(RequirementKeys, m.key) {
+		if !slices.Contains(RequirementKeys, m.key) {
 			continue
 		}
 		if err := l.requirement(&c, m); err != nil {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
 	"nightaudit/trace"
 )
 

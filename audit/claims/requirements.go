@@ -3,6 +3,7 @@ package claims
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,7 +130,7 @@ func (l *loader) pattern(n node, key string) (*regexp.Regexp, error) {
 
 func (l *loader) oneOf(n node, key string, allowed []string) (string, error) {
 	text, err := l.text(n, key)
-	if err != nil || contains(allowed, text) {
+	if err != nil || slices.Contains(allowed, text) {
 		return text, err
 	}
 	fault := l.fault(n, BadValue, key, fmt.Sprintf("%s %q is unknown; it is one of %s", key, text, strings.Join(allowed, ", "))).(*Error)

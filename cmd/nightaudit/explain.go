@@ -47,7 +47,7 @@ func explainClaim(cmd *cobra.Command, reports []*audit.Report, id string) error 
 				if err != nil {
 					return err
 				}
-				return report.Claim(cmd.OutOrStdout(), r, j, considered)
+				return report.Claim(cmd.OutOrStdout(), j, considered)
 			}
 		}
 	}
