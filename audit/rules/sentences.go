@@ -162,7 +162,7 @@ func plain(s string) string {
 
 var (
 	straight = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "«", `"`, "»", `"`, "„", `"`, "‑", "-", "\u00a0", " ", "\u200b", "")
-	link     = regexp.MustCompile(`\[([^\]\[]{1,200})\]\([^()\s]{1,500}\)`)
+	link     = regexp.MustCompile(`\[([^\]\[]+)\]\([^()\s]+\)`) // sentences are short enough
 	emphasis = regexp.MustCompile(`\*{1,3}|\b__|__\b`)
 )
 
