@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -94,12 +93,12 @@ func samePath(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}
-	a, b = path.Clean(a), path.Clean(b)
+	a, b = slashed(a), slashed(b)
 	return a == b || strings.HasSuffix(a, "/"+strings.TrimPrefix(b, "./")) || strings.HasSuffix(b, "/"+strings.TrimPrefix(a, "./"))
 }
 
 // below tells whether a path lies in a directory.
 func below(p, dir string) bool {
-	dir = path.Clean(dir)
-	return dir == "." || strings.HasPrefix(path.Clean(p), dir+"/") || strings.Contains(p, "/"+dir+"/")
+	p, dir = slashed(p), slashed(dir)
+	return dir == "." || strings.HasPrefix(p, dir+"/") || strings.Contains(p, "/"+dir+"/")
 }
