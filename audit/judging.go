@@ -245,16 +245,23 @@ func anyGlobs(pattern string, names []string) bool {
 
 // observed looks for a later observation of the call's target.
 func (j *judging) observed(f Finding) Finding {
-	at, text, found := j.observation(j.candidate.call)
+	at, found := j.observation(j.candidate.call)
+	if j.show.StaleText != "" {
+		first, old, redacted := j.readBack(j.candidate.call, j.show.StaleText)
+		switch {
+		case old >= 0:
+			f.Calls = append(f.Calls, j.ref(old))
+			return verdict{reason: ReadBackDiffers, detail: fmt.Sprintf("what was read afterwards, on line %d, still holds the old text", j.run.Calls[old].Pos.Line), contradicts: true}.onto(f)
+		case redacted >= 0:
+			return verdict{reason: Redacted, detail: "what was read afterwards was redacted"}.onto(f)
+		}
+		at, found = first, first >= 0
+	}
 	if !found {
 		if !j.show.Observed && j.show.StaleText == "" {
 			return f
 		}
 		return verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f)
-	}
-	if j.show.StaleText != "" && strings.Contains(text, j.show.StaleText) {
-		f.Calls = append(f.Calls, j.ref(at))
-		return verdict{reason: ReadBackDiffers, detail: fmt.Sprintf("what was read afterwards, on line %d, still holds the old text", j.run.Calls[at].Pos.Line), contradicts: true}.onto(f)
 	}
 	f.strength = "observed"
 	if j.show.Observed || j.show.StaleText != "" {

@@ -127,23 +127,35 @@ func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
 	return slices.ContainsFunc(full(f.files.For(outcome.Class(m.Class))), func(p string) bool { return pathFits(m.Path, p, l.run.Cwd) })
 }
 
+// slashed is a path with slashes for the backslashes of Windows.
+func slashed(p string) string { return path.Clean(strings.ReplaceAll(p, `\`, "/")) }
+
+// rooted tells whether a path with slashes says by itself where it is: from the
+// root, from a home directory, or from a drive.
+func rooted(p string) bool {
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 2 && p[1] == ':' && p[2] == '/'
+}
+
 // pathFits matches a glob. A relative one is tried on the path relative to the
 // run's working directory, else on every suffix that begins after a slash.
 func pathFits(glob, p, cwd string) bool {
-	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	p = slashed(p)
+	if cwd != "" {
+		cwd = slashed(cwd)
+	}
 	try := func(s string) bool { return claims.Glob(glob, s) }
-	if strings.HasPrefix(glob, "/") {
-		if !strings.HasPrefix(p, "/") && cwd != "" {
+	if rooted(glob) {
+		if !rooted(p) && cwd != "" {
 			p = path.Join(cwd, p)
 		}
 		return try(p)
 	}
-	if cwd != "" && strings.HasPrefix(p, "/") {
-		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(path.Clean(cwd), "/")+"/"); ok {
+	if cwd != "" && rooted(p) {
+		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(cwd, "/")+"/"); ok {
 			return try(rel)
 		}
 	}
-	if !strings.HasPrefix(p, "/") && cwd != "" {
+	if !rooted(p) && cwd != "" {
 		return try(p)
 	}
 	if try(p) {
@@ -167,9 +179,12 @@ func matchCwd(dir string, f *facts, command int) bool {
 	if cwd == "" {
 		return true
 	}
-	dir, cwd = path.Clean(dir), path.Clean(cwd)
-	if !strings.HasPrefix(dir, "/") {
+	dir, cwd = slashed(dir), slashed(cwd)
+	switch {
+	case !rooted(dir):
 		return strings.Contains("/"+cwd+"/", "/"+dir+"/")
+	case !rooted(cwd):
+		return true // below a directory that is not known
 	}
 	return cwd == dir || strings.HasPrefix(cwd, strings.TrimSuffix(dir, "/")+"/")
 }

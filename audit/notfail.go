@@ -78,7 +78,7 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 	case n.Recovery == claims.RecoveryRetried:
 		return Finding{Verdict: Pass, Calls: l.refs([]int{later}), rests: true}
 	}
-	at, _, found := l.observation(later)
+	at, found := l.observation(later)
 	if !found {
 		return Finding{Verdict: Unsupported, Reason: NotObserved, Calls: l.refs([]int{later}), rests: true, Detail: "it was done again, but nothing looked at its effect afterwards"}
 	}

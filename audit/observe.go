@@ -6,29 +6,111 @@ import (
 	"strings"
 
 	"nightaudit/audit/outcome"
+	"nightaudit/trace"
 )
 
-// observation finds the first later look at what call i has changed, and what it
-// returned: an ok read or search of the path, a diff or status that covers it, any
+// observation finds the first later look at what call i has changed: an ok read or search of the path, a diff or status that covers it, any
 // test run or build; for a command that touches no path a later test, build or
 // check.
-func (l *ledger) observation(i int) (at int, text string, found bool) {
+func (l *ledger) observation(i int) (at int, found bool) {
 	f := l.facts(i)
 	targets := slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Named)
 	for k := i + 1; k < len(l.run.Calls); k++ {
 		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
 			continue
 		}
-		if !l.looksAt(k, targets) {
+		if l.looksAt(k, targets) {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// looks are the programs that look at a file without returning what it holds.
+var looks = map[string]bool{"wc": true, "stat": true, "diff": true, "cmp": true, "test": true, "[": true, "file": true, "md5sum": true, "sha256sum": true}
+
+// readBack finds the first later call that returns what stands in a target of
+// call i, and one that still returns the stale text. It ends where the target is
+// written again: from there on it holds somebody else's text. Redacted is a call
+// whose text was taken out. All are -1 where there is none.
+func (l *ledger) readBack(i int, stale string) (first, old, redacted int) {
+	first, old, redacted = -1, -1, -1
+	f := l.facts(i)
+	targets := slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Named)
+	for k := i + 1; k < len(l.run.Calls); k++ {
+		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
+			continue
+		}
+		if g := l.facts(k); anySame(slices.Concat(g.paths.Written, g.paths.Removed), targets) {
+			break
+		}
+		if !l.returns(k, targets) {
 			continue
 		}
 		text, err := outcome.Output(l.run, &l.run.Calls[k])
 		if err != nil {
 			l.fail(k, err)
 		}
-		return k, text, true
+		switch {
+		case trace.IsRedacted(strings.TrimSpace(text)):
+			redacted = k
+		case strings.Contains(present(text, targets), stale):
+			return first, k, redacted
+		case first < 0:
+			first = k
+		}
 	}
-	return 0, "", false
+	return first, old, redacted
+}
+
+// returns tells whether call k returns text out of one of the targets: listings
+// and the runs of tests look at files too, but say nothing of what they hold.
+func (l *ledger) returns(k int, targets []string) bool {
+	f := l.facts(k)
+	if len(f.shell.Commands) == 0 {
+		return (f.classes[outcome.ClassRead] || f.classes[outcome.ClassSearch]) && !f.classes[outcome.ClassTest] && l.looksAt(k, targets)
+	}
+	for _, cmd := range f.shell.Commands {
+		switch {
+		case gitLook(cmd) && cmd.Argv[1] != "status":
+			if len(targets) > 0 && coversAll(cmd) || anySame(cmd.Argv, targets) {
+				return true
+			}
+		case lists[programOf(cmd)] || !cmd.Classes[outcome.ClassRead] && !cmd.Classes[outcome.ClassSearch]:
+		default:
+			for _, p := range cmd.Reads {
+				p = outcome.Path{Name: p, Cwd: cmd.Cwd}.Full()
+				if anySame([]string{p}, targets) || cmd.Classes[outcome.ClassSearch] && slices.ContainsFunc(targets, func(t string) bool { return below(t, p) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// lists are the searching programs that return names.
+var lists = map[string]bool{"ls": true, "tree": true, "find": true, "fd": true, "eza": true, "exa": true, "dir": true, "locate": true}
+
+// present is what a text shows of the targets as they are: of a diff neither what
+// was taken out nor what belongs to another file.
+func present(text string, targets []string) string {
+	if !strings.Contains(text, "@@ ") {
+		return text
+	}
+	var out []string
+	mine := true
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, ok := strings.CutPrefix(line, "+++ "); ok {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, "b/"), "\t")
+			mine = anySame([]string{name}, targets)
+			continue
+		}
+		if mine && !strings.HasPrefix(line, "-") {
+			out = append(out, strings.TrimPrefix(strings.TrimPrefix(line, "+"), " "))
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // looksAt tells whether call k looks at one of the targets.
@@ -39,6 +121,13 @@ func (l *ledger) looksAt(k int, targets []string) bool {
 	}
 	for _, cmd := range f.shell.Commands {
 		if gitLook(cmd) && (len(targets) > 0 && coversAll(cmd) || anySame(cmd.Argv, targets)) {
+			return true
+		}
+	}
+	for _, cmd := range f.shell.Commands {
+		if looks[programOf(cmd)] && slices.ContainsFunc(cmd.Reads, func(p string) bool {
+			return anySame([]string{outcome.Path{Name: p, Cwd: cmd.Cwd}.Full()}, targets)
+		}) {
 			return true
 		}
 	}
@@ -53,6 +142,14 @@ func (l *ledger) looksAt(k int, targets []string) bool {
 		}
 	}
 	return false
+}
+
+// programOf is the name of the program that a command runs.
+func programOf(cmd outcome.Command) string {
+	if len(cmd.Argv) == 0 {
+		return ""
+	}
+	return path.Base(slashed(cmd.Argv[0]))
 }
 
 // gitLook holds for the git commands that show what has changed.
@@ -94,12 +191,12 @@ func samePath(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}
-	a, b = path.Clean(a), path.Clean(b)
+	a, b = slashed(a), slashed(b)
 	return a == b || strings.HasSuffix(a, "/"+strings.TrimPrefix(b, "./")) || strings.HasSuffix(b, "/"+strings.TrimPrefix(a, "./"))
 }
 
 // below tells whether a path lies in a directory.
 func below(p, dir string) bool {
-	dir = path.Clean(dir)
-	return dir == "." || strings.HasPrefix(path.Clean(p), dir+"/") || strings.Contains(p, "/"+dir+"/")
+	p, dir = slashed(p), slashed(dir)
+	return dir == "." || strings.HasPrefix(p, dir+"/") || strings.Contains(p, "/"+dir+"/")
 }
