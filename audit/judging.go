@@ -53,15 +53,15 @@ func (j *judging) contradicted() verdict {
 	if o == nil {
 		return verdict{}
 	}
+	if (o.NotMatch != nil || o.Equals != nil) && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+		return verdict{reason: Redacted, detail: "its output was redacted"}
+	}
 	if o.NotMatch != nil {
 		if found := o.NotMatch.FindString(j.returned()); o.NotMatch.MatchString(j.returned()) {
 			return verdict{reason: OutputContradicts, detail: fmt.Sprintf("its output holds what must not be there: %s", shortText(found)), contradicts: true}
 		}
 	}
 	if o.Equals != nil && strings.TrimSpace(j.returned()) != strings.TrimSpace(*o.Equals) {
-		if trace.IsRedacted(strings.TrimSpace(j.returned())) {
-			return verdict{reason: Redacted, detail: "its output was redacted"}
-		}
 		return verdict{
 			reason: OutputContradicts, detail: "its output is another one than claimed", contradicts: true,
 			expected: *o.Equals, observed: shortText(strings.TrimSpace(j.returned())),
@@ -134,6 +134,9 @@ func (j *judging) tests() verdict {
 		return verdict{}
 	}
 	s := j.summary()
+	if s == nil && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+		return verdict{reason: Redacted, detail: "its output was redacted"}
+	}
 	if s == nil || want.Total != nil && !s.Counted {
 		return verdict{reason: OutputMissing, detail: "its output holds no summary of tests"}
 	}

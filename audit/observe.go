@@ -54,7 +54,7 @@ func (l *ledger) readBack(i int, stale string) (first, old, redacted int) {
 		switch {
 		case trace.IsRedacted(strings.TrimSpace(text)):
 			redacted = k
-		case strings.Contains(present(text, targets), stale):
+		case strings.Contains(l.present(k, text, targets), stale):
 			return first, k, redacted
 		case first < 0:
 			first = k
@@ -92,15 +92,24 @@ func (l *ledger) returns(k int, targets []string) bool {
 // lists are the searching programs that return names.
 var lists = map[string]bool{"ls": true, "tree": true, "find": true, "fd": true, "eza": true, "exa": true, "dir": true, "locate": true}
 
-// present is what a text shows of the targets as they are: of a diff neither what
-// was taken out nor what belongs to another file.
-func present(text string, targets []string) string {
-	if !strings.Contains(text, "@@ ") {
+// present is what a text that call k returned shows of the targets as they are: of
+// a diff neither what was taken out nor what belongs to another file, of a search
+// below a folder the lines of the targets.
+func (l *ledger) present(k int, text string, targets []string) string {
+	f := l.facts(k)
+	wide := f.classes[outcome.ClassSearch] && !f.classes[outcome.ClassRead] && !anySame(f.paths.Read, targets)
+	if !wide && !strings.Contains(text, "@@ ") {
 		return text
 	}
 	var out []string
 	mine := true
 	for line := range strings.SplitSeq(text, "\n") {
+		if wide {
+			if name, _, ok := strings.Cut(line, ":"); ok && anySame([]string{name}, targets) {
+				out = append(out, line)
+			}
+			continue
+		}
 		if name, ok := strings.CutPrefix(line, "+++ "); ok {
 			name, _, _ = strings.Cut(strings.TrimPrefix(name, "b/"), "\t")
 			mine = anySame([]string{name}, targets)
