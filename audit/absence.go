@@ -190,6 +190,10 @@ func (l *ledger) quote(name, text string) Finding {
 			l.fail(i, err)
 			continue
 		}
+		// An error that is recorded beside an empty result was returned as well.
+		if e, err := l.run.Value(l.run.Calls[i].Error); err == nil && e.Kind() == trace.KindString {
+			out += "\n" + e.Text()
+		}
 		if strings.Contains(out, text) {
 			return Finding{Requirement: name, Verdict: Pass, Calls: l.refs([]int{i}), rests: true}
 		}
@@ -268,12 +272,11 @@ func (l *ledger) spanOf(i, lines int) (span, bool) {
 		l.fail(i, err)
 		return span{}, false
 	}
-	head, tail := text, text
-	if len(text) > 200 {
-		head, tail = text[:200], text[len(text)-200:]
-	}
+	// 200 characters are at most 800 bytes.
+	head, tail := []rune(text[:min(len(text), 800)]), []rune(text[max(0, len(text)-800):])
+	ends := [2]string{string(head[:min(len(head), 200)]), string(tail[max(0, len(tail)-200):])}
 	for _, m := range truncationMarks {
-		if strings.Contains(head, m) || strings.Contains(tail, m) {
+		if strings.Contains(ends[0], m) || strings.Contains(ends[1], m) {
 			return span{}, false
 		}
 	}

@@ -189,9 +189,6 @@ func (j *judging) child() verdict {
 		j.fail(j.candidate.call, err)
 	}
 	calls, tools, known := j.childCalls(c, rec)
-	if !known {
-		return verdict{reason: ChildMissing, detail: "what the delegated work did is not recorded"}
-	}
 	end := rec.Get("stop_reason").Text()
 	if end == "" {
 		end = rec.Get("status").Text()
@@ -199,6 +196,8 @@ func (j *judging) child() verdict {
 	switch {
 	case !goodEnds[strings.ToLower(end)]:
 		return verdict{reason: ChildCutOff, detail: "the delegated work was cut off: " + end, observed: end, contradicts: true}
+	case !known:
+		return verdict{reason: ChildMissing, detail: "what the delegated work did is not recorded"}
 	case calls == 0:
 		return verdict{reason: NoChildCalls, detail: "the delegated work made no tool call"}
 	case want.Tool != "" && tools == nil:
