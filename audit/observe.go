@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,7 +126,7 @@ func (l *ledger) present(k int, text string, targets []string) string {
 // looksAt tells whether call k looks at one of the targets.
 func (l *ledger) looksAt(k int, targets []string) bool {
 	f := l.facts(k)
-	if f.classes[outcome.ClassTest] || f.classes[outcome.ClassBuild] {
+	if f.classes[outcome.ClassTest] || f.classes[outcome.ClassBuild] || len(targets) == 0 && l.checks(k) {
 		return true
 	}
 	for _, cmd := range f.shell.Commands {
@@ -151,6 +152,23 @@ func (l *ledger) looksAt(k int, targets []string) bool {
 		}
 	}
 	return false
+}
+
+// checkWord are the words by which a command or a tool is known that looks at the
+// state of something that is no file.
+var checkWord = regexp.MustCompile(`(?i)(^|[^a-z])(check|checks|status|health|healthz|healthcheck|verify|validate|is-active)($|[^a-z])`)
+
+// checks tells whether call k checks the state of what commands work on. The
+// status of a working tree is none: it says nothing of what a command has done
+// elsewhere.
+func (l *ledger) checks(k int) bool {
+	f := l.facts(k)
+	if f.shell.Text == "" {
+		return checkWord.MatchString(l.run.Calls[k].Tool)
+	}
+	return slices.ContainsFunc(f.shell.Commands, func(cmd outcome.Command) bool {
+		return cmd.Trusted && !cmd.Classes[outcome.ClassVCS] && len(cmd.Argv) > 1 && !harmless(cmd) && checkWord.MatchString(strings.Join(cmd.Argv[1:], " "))
+	})
 }
 
 // programOf is the name of the program that a command runs.
