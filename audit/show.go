@@ -200,6 +200,12 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 // editsUnnamed holds for a command that edits files and names none of them:
 // git stash pop, or a redirection into what a variable holds.
 func editsUnnamed(cmd outcome.Command) bool {
+	if programOf(cmd) == "git" && len(cmd.Argv) > 1 {
+		switch sub := cmd.Argv[1]; sub {
+		case "pull", "merge", "rebase", "am", "apply", "revert", "cherry-pick":
+			return cmd.Classes[outcome.ClassEdit] // its output may go to a file that is named
+		}
+	}
 	return cmd.Classes[outcome.ClassEdit] && len(cmd.Writes)+len(cmd.Removes) == 0
 }
 
