@@ -263,7 +263,8 @@ func (j *judging) observed(f Finding) Finding {
 		if !j.show.Observed && j.show.StaleText == "" {
 			return f
 		}
-		return verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f)
+		// A look may stand in the gap of a trace that is not whole.
+		return j.absent(verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f))
 	}
 	f.strength = "observed"
 	if j.show.Observed || j.show.StaleText != "" {
