@@ -27,7 +27,7 @@ func (l *ledger) notCall(name string, m *claims.Matcher) Finding {
 // count judges a requirement of count: how many ok calls fit, or how many
 // different values they had.
 func (l *ledger) count(name string, c *claims.Count) Finding {
-	var counted, unclear []int
+	var counted, unclear, hidden []int
 	seen := map[string]bool{}
 	for i := range l.run.Calls {
 		if how, _ := l.match(&c.Of, i); how != fits {
@@ -37,6 +37,10 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 		case outcome.OK:
 			if c.Distinct != nil {
 				v, ok := l.valueAt(i, c.Distinct)
+				if redacted(v) { // it may be one more, or one of those counted
+					hidden = append(hidden, i)
+					continue
+				}
 				key := string(encode(v))
 				if !ok || seen[key] {
 					continue
@@ -66,6 +70,10 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 		f.Verdict, f.Reason, f.rests = Contradicted, CountDiffers, true
 		f.Calls = l.refs(counted[most:])
 		f.Detail = fmt.Sprintf("%d are recorded, more than claimed", n)
+		return f
+	case len(hidden) > 0 && (n < least && n+len(hidden)+len(unclear) >= least || most >= 0 && n+len(hidden) > most):
+		f.Verdict, f.Reason, f.Calls, f.rests = Unsupported, Redacted, l.refs(hidden), true
+		f.Detail = "values that were redacted cannot be told apart"
 		return f
 	case n < least && n+len(unclear) >= least:
 		f.Verdict, f.Reason, f.Calls, f.rests = Unsupported, NoOutcome, l.refs(unclear), true
@@ -113,10 +121,16 @@ func (l *ledger) valueAt(i int, path []string) (any, bool) {
 	return lookup(payload, path[1:])
 }
 
+// redacted tells whether a value is a mark that stands for what was taken out.
+func redacted(v any) bool {
+	text, ok := v.(string)
+	return ok && trace.IsRedacted(text)
+}
+
 // noDuplicates judges that no two calls with one key took effect.
 func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 	first := map[string]int{}
-	var evidence []int
+	var evidence, hidden, keyless []int
 	for i := range l.run.Calls {
 		if how, _ := l.match(&d.Match, i); how != fits {
 			continue
@@ -131,8 +145,13 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 		} else if key = l.facts(i).args; key != nil {
 			ok = true
 		}
-		if !ok {
-			continue // no key: nobody can tell what it repeats
+		switch {
+		case !ok:
+			keyless = append(keyless, i)
+			continue
+		case redacted(key):
+			hidden = append(hidden, i)
+			continue
 		}
 		id := l.run.Calls[i].Tool + "\x00" + string(encode(key))
 		if before, twice := first[id]; twice {
@@ -144,6 +163,22 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 		first[id] = i
 		evidence = append(evidence, i)
 	}
+	// What a call without its key repeats, nobody can tell; a tool's only call
+	// repeats nothing.
+	calls := map[string]int{}
+	for _, i := range slices.Concat(hidden, keyless, evidence) {
+		calls[l.run.Calls[i].Tool]++
+	}
+	for _, c := range []struct {
+		calls  []int
+		reason Reason
+		detail string
+	}{{hidden, Redacted, "keys that were redacted cannot be told apart"}, {keyless, FieldAbsent, "calls without the key cannot be told apart"}} {
+		c.calls = slices.DeleteFunc(c.calls, func(i int) bool { return calls[l.run.Calls[i].Tool] < 2 })
+		if len(c.calls) > 0 {
+			return Finding{Requirement: name, Verdict: Unsupported, Reason: c.reason, Calls: l.refs(c.calls), rests: true, Detail: c.detail}
+		}
+	}
 	return l.absent(Finding{Requirement: name, Verdict: Pass, Calls: l.refs(evidence), rests: len(evidence) > 0})
 }
 
@@ -154,6 +189,10 @@ func (l *ledger) quote(name, text string) Finding {
 		if err != nil {
 			l.fail(i, err)
 			continue
+		}
+		// An error that is recorded beside an empty result was returned as well.
+		if e, err := l.run.Value(l.run.Calls[i].Error); err == nil && e.Kind() == trace.KindString {
+			out += "\n" + e.Text()
 		}
 		if strings.Contains(out, text) {
 			return Finding{Requirement: name, Verdict: Pass, Calls: l.refs([]int{i}), rests: true}
@@ -233,12 +272,11 @@ func (l *ledger) spanOf(i, lines int) (span, bool) {
 		l.fail(i, err)
 		return span{}, false
 	}
-	head, tail := text, text
-	if len(text) > 200 {
-		head, tail = text[:200], text[len(text)-200:]
-	}
+	// 200 characters are at most 800 bytes.
+	head, tail := []rune(text[:min(len(text), 800)]), []rune(text[max(0, len(text)-800):])
+	ends := [2]string{string(head[:min(len(head), 200)]), string(tail[max(0, len(tail)-200):])}
 	for _, m := range truncationMarks {
-		if strings.Contains(head, m) || strings.Contains(tail, m) {
+		if strings.Contains(ends[0], m) || strings.Contains(ends[1], m) {
 			return span{}, false
 		}
 	}

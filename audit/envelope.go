@@ -12,7 +12,7 @@ import (
 // envelope judges the tool envelopes of a run against their pinned schema: one
 // finding a fault, or one PASS.
 func (l *ledger) envelope(e *claims.Envelope) group {
-	b := &envelopes{ledger: l, want: e, committed: map[string]int{}, failed: map[string][]int{}, mended: map[int]bool{}}
+	b := &envelopes{ledger: l, want: e, committed: map[string]int{}, failed: map[string][]int{}, hidden: map[string]bool{}, mended: map[int]bool{}}
 	for i := range l.run.Calls {
 		if c := &l.run.Calls[i]; !c.ResultOnly && (c.Envelope || l.run.Format == "native") {
 			b.check(i)
@@ -48,6 +48,7 @@ type envelopes struct {
 
 	committed map[string]int   // tool and key of a call that took effect
 	failed    map[string][]int // … of failed calls: their indexes among findings
+	hidden    map[string]bool  // tools of which a key was redacted
 	mended    map[int]bool     // findings that a later call with the same key recovered
 }
 
@@ -86,7 +87,12 @@ func (b *envelopes) check(i int) {
 		return
 	}
 	b.checkSchema(i, rec, tool)
-	if !isRead(tool) && isInt && inContract(tool, code) {
+	hidden := trace.IsRedacted(key)
+	if !isRead(tool) && isInt && inContract(tool, code) && hidden && b.hidden[tool] {
+		b.fault(i, Unsupported, Redacted, "idempotency keys that were redacted cannot be told apart")
+	}
+	b.hidden[tool] = b.hidden[tool] || hidden
+	if !isRead(tool) && isInt && inContract(tool, code) && !hidden {
 		if first, twice := b.committed[tool+"\x00"+key]; twice {
 			b.fault(i, Contradicted, DuplicateWrite, fmt.Sprintf("the same tool and idempotency key as on line %d, and both took effect", b.run.Calls[first].Pos.Line))
 		}

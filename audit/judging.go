@@ -53,15 +53,15 @@ func (j *judging) contradicted() verdict {
 	if o == nil {
 		return verdict{}
 	}
+	if (o.NotMatch != nil || o.Equals != nil) && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+		return verdict{reason: Redacted, detail: "its output was redacted"}
+	}
 	if o.NotMatch != nil {
 		if found := o.NotMatch.FindString(j.returned()); o.NotMatch.MatchString(j.returned()) {
 			return verdict{reason: OutputContradicts, detail: fmt.Sprintf("its output holds what must not be there: %s", shortText(found)), contradicts: true}
 		}
 	}
 	if o.Equals != nil && strings.TrimSpace(j.returned()) != strings.TrimSpace(*o.Equals) {
-		if trace.IsRedacted(strings.TrimSpace(j.returned())) {
-			return verdict{reason: Redacted, detail: "its output was redacted"}
-		}
 		return verdict{
 			reason: OutputContradicts, detail: "its output is another one than claimed", contradicts: true,
 			expected: *o.Equals, observed: shortText(strings.TrimSpace(j.returned())),
@@ -134,6 +134,9 @@ func (j *judging) tests() verdict {
 		return verdict{}
 	}
 	s := j.summary()
+	if s == nil && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+		return verdict{reason: Redacted, detail: "its output was redacted"}
+	}
 	if s == nil || want.Total != nil && !s.Counted {
 		return verdict{reason: OutputMissing, detail: "its output holds no summary of tests"}
 	}
@@ -186,9 +189,6 @@ func (j *judging) child() verdict {
 		j.fail(j.candidate.call, err)
 	}
 	calls, tools, known := j.childCalls(c, rec)
-	if !known {
-		return verdict{reason: ChildMissing, detail: "what the delegated work did is not recorded"}
-	}
 	end := rec.Get("stop_reason").Text()
 	if end == "" {
 		end = rec.Get("status").Text()
@@ -196,6 +196,8 @@ func (j *judging) child() verdict {
 	switch {
 	case !goodEnds[strings.ToLower(end)]:
 		return verdict{reason: ChildCutOff, detail: "the delegated work was cut off: " + end, observed: end, contradicts: true}
+	case !known:
+		return verdict{reason: ChildMissing, detail: "what the delegated work did is not recorded"}
 	case calls == 0:
 		return verdict{reason: NoChildCalls, detail: "the delegated work made no tool call"}
 	case want.Tool != "" && tools == nil:
@@ -261,7 +263,8 @@ func (j *judging) observed(f Finding) Finding {
 		if !j.show.Observed && j.show.StaleText == "" {
 			return f
 		}
-		return verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f)
+		// A look may stand in the gap of a trace that is not whole.
+		return j.absent(verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f))
 	}
 	f.strength = "observed"
 	if j.show.Observed || j.show.StaleText != "" {

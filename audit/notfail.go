@@ -80,7 +80,7 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 	}
 	at, found := l.observation(later)
 	if !found {
-		return Finding{Verdict: Unsupported, Reason: NotObserved, Calls: l.refs([]int{later}), rests: true, Detail: "it was done again, but nothing looked at its effect afterwards"}
+		return l.absent(Finding{Verdict: Unsupported, Reason: NotObserved, Calls: l.refs([]int{later}), rests: true, Detail: "it was done again, but nothing looked at its effect afterwards"})
 	}
 	return Finding{Verdict: Pass, Calls: l.refs([]int{later, at}), rests: true}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func (l *ledger) readBack(i int, stale string) (first, old, redacted int) {
 		switch {
 		case trace.IsRedacted(strings.TrimSpace(text)):
 			redacted = k
-		case strings.Contains(present(text, targets), stale):
+		case strings.Contains(l.present(k, text, targets), stale):
 			return first, k, redacted
 		case first < 0:
 			first = k
@@ -92,15 +93,24 @@ func (l *ledger) returns(k int, targets []string) bool {
 // lists are the searching programs that return names.
 var lists = map[string]bool{"ls": true, "tree": true, "find": true, "fd": true, "eza": true, "exa": true, "dir": true, "locate": true}
 
-// present is what a text shows of the targets as they are: of a diff neither what
-// was taken out nor what belongs to another file.
-func present(text string, targets []string) string {
-	if !strings.Contains(text, "@@ ") {
+// present is what a text that call k returned shows of the targets as they are: of
+// a diff neither what was taken out nor what belongs to another file, of a search
+// below a folder the lines of the targets.
+func (l *ledger) present(k int, text string, targets []string) string {
+	f := l.facts(k)
+	wide := f.classes[outcome.ClassSearch] && !f.classes[outcome.ClassRead] && !anySame(f.paths.Read, targets)
+	if !wide && !strings.Contains(text, "@@ ") {
 		return text
 	}
 	var out []string
 	mine := true
 	for line := range strings.SplitSeq(text, "\n") {
+		if wide {
+			if name, _, ok := strings.Cut(line, ":"); ok && anySame([]string{name}, targets) {
+				out = append(out, line)
+			}
+			continue
+		}
 		if name, ok := strings.CutPrefix(line, "+++ "); ok {
 			name, _, _ = strings.Cut(strings.TrimPrefix(name, "b/"), "\t")
 			mine = anySame([]string{name}, targets)
@@ -116,7 +126,7 @@ func present(text string, targets []string) string {
 // looksAt tells whether call k looks at one of the targets.
 func (l *ledger) looksAt(k int, targets []string) bool {
 	f := l.facts(k)
-	if f.classes[outcome.ClassTest] || f.classes[outcome.ClassBuild] {
+	if f.classes[outcome.ClassTest] || f.classes[outcome.ClassBuild] || len(targets) == 0 && l.checks(k) {
 		return true
 	}
 	for _, cmd := range f.shell.Commands {
@@ -142,6 +152,23 @@ func (l *ledger) looksAt(k int, targets []string) bool {
 		}
 	}
 	return false
+}
+
+// checkWord are the words by which a command or a tool is known that looks at the
+// state of something that is no file.
+var checkWord = regexp.MustCompile(`(?i)(^|[^a-z])(check|checks|status|health|healthz|healthcheck|verify|validate|is-active)($|[^a-z])`)
+
+// checks tells whether call k checks the state of what commands work on. The
+// status of a working tree is none: it says nothing of what a command has done
+// elsewhere.
+func (l *ledger) checks(k int) bool {
+	f := l.facts(k)
+	if f.shell.Text == "" {
+		return checkWord.MatchString(l.run.Calls[k].Tool)
+	}
+	return slices.ContainsFunc(f.shell.Commands, func(cmd outcome.Command) bool {
+		return cmd.Trusted && !cmd.Classes[outcome.ClassVCS] && len(cmd.Argv) > 1 && !harmless(cmd) && checkWord.MatchString(strings.Join(cmd.Argv[1:], " "))
+	})
 }
 
 // programOf is the name of the program that a command runs.

@@ -154,12 +154,19 @@ func (l *ledger) followsWithin(c candidate, bound int, s *claims.Show) bool {
 		return first >= 0 && first < c.command
 	}
 	for k, cmd := range l.facts(c.call).shell.Commands {
-		if k >= c.command && len(cmd.Writes)+len(cmd.Removes) > 0 {
+		switch {
+		case k < c.command:
+		case k == c.command && !editing[programOf(cmd)], k > c.command && programOf(cmd) == "tee":
+			// Where its own output is kept changes nothing that it has looked at.
+		case cmd.Classes[outcome.ClassEdit]:
 			return false
 		}
 	}
 	return true
 }
+
+// editing are the programs whose paths are what they change, not their output's.
+var editing = map[string]bool{"sed": true, "gsed": true, "perl": true, "mv": true, "cp": true, "rm": true, "ln": true, "install": true, "truncate": true, "patch": true, "git": true, "apply_patch": true}
 
 // isEdit tells whether a call has edited, or may have, a file that makes earlier
 // evidence stale.
@@ -174,10 +181,13 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 		return false
 	}
 	touched := append(slices.Clone(f.paths.Written), f.paths.Removed...)
-	if len(touched) == 0 {
-		return len(globs) == 0 // nobody knows what it edited
+	if len(touched) == 0 || slices.ContainsFunc(f.shell.Commands, editsUnnamed) {
+		return true // nobody knows what it edited
 	}
 	for _, p := range touched {
+		if l.isRoot(p) {
+			return true // whatever stands in the working directory
+		}
 		if len(globs) > 0 {
 			if slices.ContainsFunc(globs, func(g string) bool { return pathFits(g, p, l.run.Cwd) }) {
 				return true
@@ -189,6 +199,24 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 		}
 	}
 	return false
+}
+
+// editsUnnamed holds for a command that edits files and names none of them:
+// git stash pop, or a redirection into what a variable holds.
+func editsUnnamed(cmd outcome.Command) bool {
+	if programOf(cmd) == "git" && len(cmd.Argv) > 1 {
+		switch sub := cmd.Argv[1]; sub {
+		case "pull", "merge", "rebase", "am", "apply", "revert", "cherry-pick":
+			return cmd.Classes[outcome.ClassEdit] // its output may go to a file that is named
+		}
+	}
+	return cmd.Classes[outcome.ClassEdit] && len(cmd.Writes)+len(cmd.Removes) == 0
+}
+
+// isRoot tells whether a path is the run's working directory or one above it.
+func (l *ledger) isRoot(p string) bool {
+	p = slashed(p)
+	return p == "." || l.run.Cwd != "" && strings.HasPrefix(slashed(l.run.Cwd)+"/", strings.TrimSuffix(p, "/")+"/")
 }
 
 func documentation(p string) bool {

@@ -256,6 +256,9 @@ func (s *Summary) add(o Summary) {
 
 var ansi = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
+// stamp is the time that a CI system sets before each line.
+var stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+(Z|[+-]\d\d:?\d\d) `)
+
 // maxLine is longer than any line of a summary.
 const maxLine = 1000
 
@@ -274,6 +277,7 @@ func outputLines(text string) []string {
 	}
 	var out []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line = stamp.ReplaceAllString(line, "")
 		if len(line) > maxLine && !strings.HasPrefix(line, `{"`) {
 			continue
 		}
