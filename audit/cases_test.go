@@ -17,11 +17,15 @@ import (
 	"nightaudit/trace/native"
 )
 
-// eachCase runs f on every entry of a case file, and on those of the same-named
-// file of the folder that NIGHTAUDIT_EXTRA_CASES names.
+// eachCase runs f on every entry of a case file, the package's own or the
+// module's, and on those of the same-named file of the folder that
+// NIGHTAUDIT_EXTRA_CASES names.
 func eachCase[C any](t *testing.T, file string, name func(C) string, f func(*testing.T, C)) {
 	t.Helper()
 	paths := []string{filepath.Join("..", "testdata", file)}
+	if own := filepath.Join("testdata", file); exists(own) {
+		paths = []string{own}
+	}
 	if extra := os.Getenv("NIGHTAUDIT_EXTRA_CASES"); extra != "" {
 		if p := filepath.Join(extra, file); exists(p) {
 			paths = append(paths, p)
