@@ -111,29 +111,64 @@ func printAudit(w io.Writer, format string, reports []*audit.Report) error {
 	}
 }
 
-// withReports audits the files and hands the reports to use while the traces are
-// still open, since a report reads bodies on demand.
+// withReports audits the files and hands the reports to use. Each trace is closed
+// when it is audited: a report holds all that is printed of it. A trace that cannot
+// be read costs itself: the others are reported, and the error comes back.
 func withReports(ctx context.Context, files []string, f auditFlags, use func([]*audit.Report) error) error {
-	pack, err := rulesOf(f.packs)
-	if err != nil {
-		return plainPath(err)
-	}
-	given, err := f.load(pack)
+	pack, given, err := f.inputs()
 	if err != nil {
 		return err
 	}
 	var reports []*audit.Report
+	var failed []error
 	for _, file := range files {
-		src, closer, err := scheduler.OpenTrace("", file)
+		err := withTrace(ctx, file, f, given, pack, func(more []*audit.Report) error {
+			reports = append(reports, more...)
+			return nil
+		})
 		if err != nil {
-			return fmt.Errorf("open trace: %w", plainPath(err))
+			failed = append(failed, err)
 		}
-		defer closer.Close()
-		more, err := auditFile(ctx, src, f, given, pack)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, more...)
+	}
+	if len(reports) == 0 {
+		return errors.Join(failed...)
+	}
+	if err := use(reports); len(failed) == 0 {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// withOpenReports is withReports for one file that stays open meanwhile, for what
+// looks into its bodies.
+func withOpenReports(ctx context.Context, file string, f auditFlags, use func([]*audit.Report) error) error {
+	pack, given, err := f.inputs()
+	if err != nil {
+		return err
+	}
+	return withTrace(ctx, file, f, given, pack, use)
+}
+
+// inputs reads what the flags name.
+func (f *auditFlags) inputs() (audit.Rules, []claims.Claim, error) {
+	pack, err := rulesOf(f.packs)
+	if err != nil {
+		return pack, nil, plainPath(err)
+	}
+	given, err := f.load(pack)
+	return pack, given, err
+}
+
+// withTrace opens a trace, audits its runs and hands their reports to use.
+func withTrace(ctx context.Context, file string, f auditFlags, given []claims.Claim, pack audit.Rules, use func([]*audit.Report) error) error {
+	src, closer, err := scheduler.OpenTrace("", file)
+	if err != nil {
+		return fmt.Errorf("open trace: %w", plainPath(err))
+	}
+	defer closer.Close()
+	reports, err := auditFile(ctx, src, f, given, pack)
+	if err != nil {
+		return err
 	}
 	return use(reports)
 }

@@ -28,10 +28,18 @@ Exit status: 0 it did its work, whatever was found; 3 it could not.`,
 			if err := f.check("text", "json"); err != nil {
 				return err
 			}
-			return withReports(cmd.Context(), args, f, func(reports []*audit.Report) error {
-				if showContext {
-					return cutContext(cmd.OutOrStdout(), *config, reports)
+			if showContext {
+				for _, file := range args {
+					err := withOpenReports(cmd.Context(), file, f, func(reports []*audit.Report) error {
+						return cutContext(cmd.OutOrStdout(), *config, reports)
+					})
+					if err != nil {
+						return err
+					}
 				}
+				return nil
+			}
+			return withReports(cmd.Context(), args, f, func(reports []*audit.Report) error {
 				if f.format == "json" {
 					return report.JSON(cmd.OutOrStdout(), reports)
 				}

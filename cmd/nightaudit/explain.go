@@ -25,7 +25,7 @@ claim, every call that was considered and why it counted or not.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
-				return withReports(cmd.Context(), args[:1], f, func(reports []*audit.Report) error {
+				return withOpenReports(cmd.Context(), args[0], f, func(reports []*audit.Report) error {
 					return explainClaim(cmd, reports, args[1])
 				})
 			}
