@@ -65,6 +65,9 @@ func NightText(w io.Writer, n Night) error {
 	}
 	fmt.Fprintf(&b, "%s audited: %d PASS, %d UNSUPPORTED, %d CONTRADICTED; %s not checked\n",
 		plural(len(n.Runs), "run"), pass, unsupported, contradicted, plural(unchecked, "statement"))
+	if n := uncheckedRuns(n.Runs); n > 0 {
+		fmt.Fprintf(&b, "%s: nothing checked, for want of claims\n", plural(n, "run"))
+	}
 	for _, r := range n.Runs {
 		nightRun(&b, r)
 	}
@@ -72,6 +75,20 @@ func NightText(w io.Writer, n Night) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// uncheckedRuns counts the runs of which no claim was judged.
+func uncheckedRuns(runs []NightRun) int {
+	n := 0
+	for _, r := range runs {
+		if r.checked() == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checked counts the claims that were judged by a measure other than their own.
+func (r NightRun) checked() int { return r.Pass - r.OwnMeasure + r.Unsupported + r.Contradicted }
 
 // QueueText writes what waits, what cannot be audited, and the budget: a digest
 // without its runs.
@@ -230,6 +247,7 @@ type nightRunJSON struct {
 	Unsupported  int              `json:"unsupported"`
 	Contradicted int              `json:"contradicted"`
 	NotChecked   int              `json:"not_checked"`
+	Nothing      bool             `json:"nothing_checked"`
 	Claims       []nightClaimJSON `json:"claims"`
 }
 
@@ -279,7 +297,7 @@ func toNightJSON(n Night) nightJSON {
 	for _, r := range n.Runs {
 		run := nightRunJSON{
 			Trace: r.Path, Run: orNull(trace.Redact(r.SessionID)), Calls: r.Calls, BadLines: r.BadLines, Pass: r.Pass, OwnMeasure: r.OwnMeasure,
-			Unsupported: r.Unsupported, Contradicted: r.Contradicted, NotChecked: r.NotChecked, Claims: []nightClaimJSON{},
+			Unsupported: r.Unsupported, Contradicted: r.Contradicted, NotChecked: r.NotChecked, Nothing: r.checked() == 0, Claims: []nightClaimJSON{},
 		}
 		for _, c := range r.Claims {
 			run.Claims = append(run.Claims, nightClaimJSON{

@@ -58,7 +58,7 @@ func runRecord(source, path string, r *audit.Report, now time.Time) (store.RunRe
 	key := RunKey(source, run, path)
 	rec := store.RunRecord{
 		RunKey: key, TraceHash: hex.EncodeToString(run.SHA256[:]), Source: source, Path: path,
-		Format: run.Format, SessionID: run.ID, Calls: report.CallCount(run), BadLines: len(run.BadLines),
+		Format: run.Format, SessionID: trace.Redact(run.ID), Calls: report.CallCount(run), BadLines: len(run.BadLines),
 		Started: run.Started, Audited: now,
 		Totals: store.Totals{Pass: r.Totals.Pass, Unsupported: r.Totals.Unsupported, Contradicted: r.Totals.Contradicted, NotChecked: len(r.NotChecked)},
 	}
