@@ -26,7 +26,10 @@ func (j *judging) ended() (verdict, bool) {
 	case outcome.Pending:
 		return verdict{reason: Pending, detail: "it was started, and no end of it is recorded"}, true
 	case outcome.Error:
-		if !j.owned(j.candidate.call, j.candidate.command) {
+		if !j.owned(j.candidate.call, j.candidate.command) && !j.endsChain(j.candidate.call, j.candidate.command) {
+			if v := j.contradicted(); v.reason != "" {
+				return v, true
+			}
 			return verdict{reason: MaskedExit, detail: "the call failed, but its exit code may be that of another command in it"}, true
 		}
 		return verdict{reason: failureReason(j.outcome), detail: "it failed" + because(j.outcome), contradicts: true}, true
@@ -213,13 +216,17 @@ func (j *judging) child() verdict {
 func (j *judging) childCalls(c *trace.Call, rec trace.Value) (n int64, tools []string, known bool) {
 	if c.ID != "" {
 		for i := range j.run.Calls {
-			if j.run.Calls[i].Parent == c.ID {
+			if j.run.Calls[i].Parent != c.ID {
+				continue
+			}
+			known = true
+			if j.ledger.outcome(i).Ran() { // what was refused is no work
 				n++
 				tools = append(tools, j.run.Calls[i].Tool)
 			}
 		}
 	}
-	if n > 0 {
+	if known {
 		return n, tools, true
 	}
 	for _, key := range []string{"tool_calls", "totalToolUseCount"} {

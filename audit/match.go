@@ -205,6 +205,17 @@ func (l *ledger) owned(i, command int) bool {
 	return f.shell.Commands[command].Trusted
 }
 
+// endsChain tells whether the command that fits is the last one of a call whose
+// exit code says what became of it: where the code is no success this command has
+// not succeeded, though it may be another one before it that failed.
+func (l *ledger) endsChain(i, command int) bool {
+	commands := l.facts(i).shell.Commands
+	if command < 0 || !commands[command].Trusted {
+		return false
+	}
+	return !slices.ContainsFunc(commands[command+1:], func(cmd outcome.Command) bool { return !harmless(cmd) })
+}
+
 // harmless holds for commands that succeed, or that fail only where the directory
 // is wrong, so that what stands beside them owns the status.
 func harmless(cmd outcome.Command) bool {

@@ -86,7 +86,7 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 }
 
 // transientText are failures that may pass by themselves.
-var transientText = regexp.MustCompile(`(?i)time[d]? ?out|connection|network|\bDNS\b|could not resolve|\b429\b|too many requests|\b5\d\d\b|\block(ed)?\b|temporar|unavailable`)
+var transientText = regexp.MustCompile(`(?i)time[d]? ?out|connection|network|\bDNS\b|could not resolve|\b429\b|too many requests|\b(50[0-9]|52[0-9])\b|\block(ed)?\b|temporar|unavailable`)
 
 // validationText are failures that the same arguments meet again.
 var validationText = regexp.MustCompile(`(?i)validat|invalid|out of range|not found|no match|must be|required|malformed|schema|not allowed|illegal`)

@@ -125,8 +125,8 @@ func TestOf_Rule3_Cancelled(t *testing.T) {
 // what looks like it and is an error.
 func TestOf_Wordings(t *testing.T) {
 	for text, want := range map[string]Kind{
-		"The user doesn't want to proceed with this tool use. The tool use was rejected":              Denied,
-		"This command requires approval":                                                              Denied,
+		"The user doesn't want to proceed with this tool use. The tool use was rejected": Denied,
+		"This command requires approval": Denied,
 		"This Bash command contains multiple operations. The following part requires approval: rm x":  Denied,
 		"Permission to use Bash with command rm x has been denied.":                                   Denied,
 		"Claude requested permissions to write to a, but you haven't granted it yet.":                 Denied,
