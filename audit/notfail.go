@@ -82,7 +82,7 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 	if !found {
 		return l.absent(Finding{Verdict: Unsupported, Reason: NotObserved, Calls: l.refs([]int{later}), rests: true, Detail: "it was done again, but nothing looked at its effect afterwards"})
 	}
-	return Finding{Verdict: Pass, Calls: l.refs([]int{later, at}), rests: true}
+	return Finding{Verdict: Pass, Calls: l.refs(slices.Compact([]int{later, at})), rests: true}
 }
 
 // transientText are failures that may pass by themselves.
