@@ -41,7 +41,7 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 					hidden = append(hidden, i)
 					continue
 				}
-				key := string(encode(v))
+				key := string(encode(canonical(v)))
 				if !ok || seen[key] {
 					continue
 				}
@@ -153,7 +153,7 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 			hidden = append(hidden, i)
 			continue
 		}
-		id := l.run.Calls[i].Tool + "\x00" + string(encode(key))
+		id := l.run.Calls[i].Tool + "\x00" + string(encode(canonical(key)))
 		if before, twice := first[id]; twice {
 			return Finding{
 				Requirement: name, Verdict: Contradicted, Reason: DuplicateWrite, Calls: l.refs([]int{i}), rests: true,

@@ -74,6 +74,43 @@ func compare(a, b json.Number) int {
 	return -int(accuracy) // cut off below the true value: f is greater
 }
 
+// canonical writes the numbers of a value in one form each, so that values which
+// are equal have the same encoding.
+func canonical(v any) any {
+	switch x := v.(type) {
+	case json.Number:
+		if isInteger(x) {
+			text, minus := digits(string(x))
+			if minus {
+				text = "-" + text
+			}
+			return json.Number(text)
+		}
+		f, err := strconv.ParseFloat(string(x), 64)
+		if err != nil {
+			return x
+		}
+		if whole, accuracy := big.NewFloat(f).Int(nil); accuracy == big.Exact {
+			return json.Number(whole.String())
+		}
+		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+	case []any:
+		out := make([]any, len(x))
+		for i := range x {
+			out[i] = canonical(x[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, e := range x {
+			out[k] = canonical(e)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
 func isInteger(n json.Number) bool { return !strings.ContainsAny(string(n), ".eE") }
 
 // compareDigits orders two integers by their digits, without limit to their size.

@@ -274,7 +274,7 @@ func (j *judging) observed(f Finding) Finding {
 		return j.absent(verdict{reason: NotObserved, detail: "nothing looked at its effect afterwards"}.onto(f))
 	}
 	f.strength = "observed"
-	if j.show.Observed || j.show.StaleText != "" {
+	if (j.show.Observed || j.show.StaleText != "") && at != j.candidate.call {
 		f.Calls = append(f.Calls, j.ref(at))
 	}
 	return f

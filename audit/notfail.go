@@ -82,7 +82,7 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 	if !found {
 		return l.absent(Finding{Verdict: Unsupported, Reason: NotObserved, Calls: l.refs([]int{later}), rests: true, Detail: "it was done again, but nothing looked at its effect afterwards"})
 	}
-	return Finding{Verdict: Pass, Calls: l.refs([]int{later, at}), rests: true}
+	return Finding{Verdict: Pass, Calls: l.refs(slices.Compact([]int{later, at})), rests: true}
 }
 
 // transientText are failures that may pass by themselves.
@@ -91,6 +91,10 @@ var transientText = regexp.MustCompile(`(?i)time[d]? ?out|connection|network|\bD
 // validationText are failures that the same arguments meet again.
 var validationText = regexp.MustCompile(`(?i)validat|invalid|out of range|not found|no match|must be|required|malformed|schema|not allowed|illegal`)
 
+// unreadText is the refusal of agents to edit what they have not looked at: after a
+// look the very same edit is right, and no blind repetition.
+var unreadText = regexp.MustCompile(`(?i)has not been read yet|must read .* (first|before)|read it first`)
+
 // retry finds the later ok call on the same target that makes a failure good, -1
 // where there is none. Blind is one that only repeated the same arguments.
 func (l *ledger) retry(c candidate) (good, blind int) {
@@ -98,22 +102,23 @@ func (l *ledger) retry(c candidate) (good, blind int) {
 	if l.facts(c.call).args == nil {
 		return -1, l.repeated(c) // recovery cannot be shown
 	}
-	edited := false
+	edited, read := false, false
+	unread := l.looksLike(c.call, unreadText)
 	for k := c.call + 1; k < len(l.run.Calls); k++ {
 		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
 			continue
 		}
 		if l.sameTarget(c, k) {
-			if edited || !l.sameArgs(c.call, k) || l.transient(c.call) {
+			if edited || unread && read || !l.sameArgs(c.call, k) || l.transient(c.call) {
 				return k, -1
 			}
 			if blind < 0 {
 				blind = k
 			}
 		}
-		if l.facts(k).classes[outcome.ClassEdit] {
-			edited = true
-		}
+		f := l.facts(k)
+		edited = edited || f.classes[outcome.ClassEdit]
+		read = read || f.classes[outcome.ClassRead] && anySame(f.paths.Read, l.facts(c.call).paths.Written)
 	}
 	if blind >= 0 && !l.looksLike(c.call, validationText) {
 		return -1, -1

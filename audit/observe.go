@@ -16,6 +16,9 @@ import (
 func (l *ledger) observation(i int) (at int, found bool) {
 	f := l.facts(i)
 	targets := slices.Concat(f.paths.Written, f.paths.Removed, f.paths.Named)
+	if l.looksItself(i, targets) {
+		return i, true
+	}
 	for k := i + 1; k < len(l.run.Calls); k++ {
 		if l.run.Calls[k].ResultOnly || l.outcome(k).Kind != outcome.OK {
 			continue
@@ -25,6 +28,28 @@ func (l *ledger) observation(i int) (at int, found bool) {
 		}
 	}
 	return 0, false
+}
+
+// looksItself tells whether a shell call that edits also looks, with a command
+// behind the last one that edits: sed -i … a.py && grep … a.py.
+func (l *ledger) looksItself(i int, targets []string) bool {
+	commands := l.facts(i).shell.Commands
+	last := -1
+	for k, cmd := range commands {
+		if cmd.Classes[outcome.ClassEdit] {
+			last = k
+		}
+	}
+	if last < 0 || l.outcome(i).Kind != outcome.OK {
+		return false
+	}
+	return slices.ContainsFunc(commands[last+1:], func(cmd outcome.Command) bool {
+		reads := cmd.Classes[outcome.ClassRead] || cmd.Classes[outcome.ClassSearch] || looks[programOf(cmd)]
+		return cmd.Trusted && (cmd.Classes[outcome.ClassTest] || cmd.Classes[outcome.ClassBuild] ||
+			reads && slices.ContainsFunc(cmd.Reads, func(p string) bool {
+				return anySame([]string{outcome.Path{Name: p, Cwd: cmd.Cwd}.Full()}, targets)
+			}))
+	})
 }
 
 // looks are the programs that look at a file without returning what it holds.
