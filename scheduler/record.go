@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"nightaudit/rerun"
 	"nightaudit/store"
 	"nightaudit/trace"
-	"nightaudit/trace/detect"
 )
 
 // Caps of what is kept of a call that a finding names, in bytes.
@@ -143,21 +143,27 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + " …"
 }
 
-// FirstTrace opens the run that a queued item was cut from, if its file is still
-// what it was then.
-func FirstTrace(ctx context.Context, it rerun.Item, use func(*trace.Run) error) (bool, error) {
-	src, closer, err := OpenTrace("", it.Path)
-	if err != nil {
-		return false, nil // deleted or unreadable: the re-run is judged alone
-	}
-	defer closer.Close()
-	for run, err := range detect.Read(ctx, src) {
+// FirstTrace returns what opens the run that a queued item was cut from, with the
+// format and root of its source, if its file is still what it was then.
+func FirstTrace(sources []Source) rerun.FirstTrace {
+	return func(ctx context.Context, it rerun.Item, use func(*trace.Run) error) (bool, error) {
+		var src Source // of a source that is no longer configured: by content
+		if i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == it.Source }); i >= 0 {
+			src = sources[i]
+		}
+		opened, closer, err := OpenTrace(src.root(it.Path), it.Path)
 		if err != nil {
-			return false, nil
+			return false, nil // deleted or unreadable: the re-run is judged alone
 		}
-		if hex.EncodeToString(run.SHA256[:]) == it.TraceHash && RunKey(it.Source, run, it.Path) == it.RunKey {
-			return true, use(run)
+		defer closer.Close()
+		for run, err := range src.reader()(ctx, opened) {
+			if err != nil {
+				return false, nil
+			}
+			if hex.EncodeToString(run.SHA256[:]) == it.TraceHash && RunKey(it.Source, run, it.Path) == it.RunKey {
+				return true, use(run)
+			}
 		}
+		return false, nil
 	}
-	return false, nil
 }

@@ -133,8 +133,12 @@ func withReports(ctx context.Context, files []string, f auditFlags, use func([]*
 	if len(reports) == 0 {
 		return errors.Join(failed...)
 	}
-	if err := use(reports); len(failed) == 0 {
+	err = use(reports)
+	if len(failed) == 0 {
 		return err
+	}
+	if verdict := (exitError{}); !errors.As(err, &verdict) {
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
