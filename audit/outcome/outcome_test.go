@@ -126,7 +126,9 @@ func TestOf_Rule3_Cancelled(t *testing.T) {
 func TestOf_Wordings(t *testing.T) {
 	for text, want := range map[string]Kind{
 		"The user doesn't want to proceed with this tool use. The tool use was rejected": Denied,
+
 		"This command requires approval": Denied,
+
 		"This Bash command contains multiple operations. The following part requires approval: rm x":  Denied,
 		"Permission to use Bash with command rm x has been denied.":                                   Denied,
 		"Claude requested permissions to write to a, but you haven't granted it yet.":                 Denied,
