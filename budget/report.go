@@ -87,6 +87,19 @@ func (a *Account) Report(ctx context.Context, now time.Time) (Report, error) {
 	return r, nil
 }
 
+// SpentBy returns the tokens booked for an attempt, also one that was cut off
+// before it could say what it cost.
+func (a *Account) SpentBy(ctx context.Context, attemptID int64) (tokens int64, err error) {
+	err = a.read(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `
+			SELECT coalesce(sum(spent), 0) FROM budget_entries WHERE kind = 'settle' AND attempt_id = ?`, attemptID).Scan(&tokens)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read what attempt %d cost: %w", attemptID, err)
+	}
+	return tokens, nil
+}
+
 func (a *Account) balances(ctx context.Context, tx *sql.Tx, r *Report) error {
 	held, err := heldNow(ctx, tx)
 	if err != nil {

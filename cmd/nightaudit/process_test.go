@@ -170,6 +170,9 @@ func TestOnce_KilledInARequest(t *testing.T) {
 			t.Errorf("the next pass does not say %q:\n%s", want, out)
 		}
 	}
+	if !regexp.MustCompile(`not judged +attempt 1, [1-9][0-9]* tokens`).MatchString(out) {
+		t.Errorf("the lost request's tokens are not shown:\n%s", out)
+	}
 	if out = output(t, exitPass, "budget", "--config", config); !regexp.MustCompile(`(?m)^held +0$`).MatchString(out) || !strings.Contains(out, "of it assumed") {
 		t.Errorf("the books after a lost request:\n%s", out)
 	}
