@@ -11,11 +11,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"slices"
 
 	"nightaudit/trace"
-	"nightaudit/trace/claudecode"
 	"nightaudit/trace/native"
 )
 
@@ -26,6 +24,10 @@ const maxRecords = 64
 // maxHead is how many bytes of a file are looked at. It leaves room for that many
 // long records, and bounds what a file without line ends can cost.
 const maxHead = 32 << 20
+
+// maxFirst is how long a first line may be for a document over several lines to
+// be recognised.
+const maxFirst = 1 << 20
 
 // Read reads a trace of any known format.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
@@ -42,18 +44,24 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 
 // Format names the format of a trace.
 func Format(ctx context.Context, src trace.Source) (string, error) {
-	if steps, err := beginsWithSteps(src); err != nil || steps {
-		return native.Format, err
+	first, err := firstBytes(src)
+	if err != nil {
+		return "", err
+	}
+	if spansLines(first) {
+		if name, err := documentFormat(ctx, src); err != nil || name != "" {
+			return name, err
+		}
 	}
 	head := src
 	head.Size = min(src.Size, maxHead)
 	sc := trace.NewScanner(ctx, head)
-	for range maxRecords {
+	for n := range maxRecords {
 		if !sc.Next() {
 			break
 		}
-		if format := recognise(sc.Record().Value); format != "" {
-			return format, nil
+		if name := recognise(sc.Record().Value, n == 0); name != "" {
+			return name, nil
 		}
 	}
 	if err := sc.Finish(trace.NewRun(head, native.Format)); err != nil {
@@ -62,39 +70,73 @@ func Format(ctx context.Context, src trace.Source) (string, error) {
 	return native.Format, nil
 }
 
-// readers holds every format by its name.
-func readers() map[string]trace.Reader {
-	return map[string]trace.Reader{
-		native.Format:     native.Read,
-		claudecode.Format: claudecode.Read,
-	}
-}
-
 // Named returns the reader of a format.
-func Named(format string) (trace.Reader, bool) {
-	r, ok := readers()[format]
-	return r, ok
+func Named(name string) (trace.Reader, bool) {
+	for _, f := range formats() {
+		if f.name == name {
+			return f.read, true
+		}
+	}
+	return nil, false
 }
 
 // Formats lists the names that Named knows, sorted.
 func Formats() []string {
-	return slices.Sorted(maps.Keys(readers()))
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return names
 }
 
-// beginsWithSteps tells whether the file is the whole document {"steps": […]},
-// which may run over many lines, so that its lines say nothing by themselves.
-func beginsWithSteps(src trace.Source) (bool, error) {
-	head := make([]byte, min(src.Size, 512))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read %s: %w", src.Name, err)
-	}
-	rest := bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))
-	for _, word := range []string{"{", `"steps"`, ":", "["} {
-		var ok bool
-		if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(word)); !ok {
-			return false, nil
+// firstBytes returns the start of a file without a byte-order mark and the white
+// space before the first value: with its first line whole where that is not
+// absurdly long.
+func firstBytes(src trace.Source) ([]byte, error) {
+	for _, size := range []int64{4 << 10, maxFirst} {
+		head := make([]byte, min(src.Size, size))
+		n, err := src.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", src.Name, err)
+		}
+		first := bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
+		if bytes.IndexByte(first, '\n') >= 0 || src.Size <= size || size == maxFirst {
+			return first, nil
 		}
 	}
-	return true, nil
+	return nil, nil
+}
+
+// spansLines tells whether a file may be one JSON text over many lines, so that
+// its lines say nothing by themselves: an array, or an object whose first value
+// does not end on its first line.
+func spansLines(first []byte) bool {
+	if len(first) == 0 || first[0] != '{' {
+		return len(first) > 0 && first[0] == '['
+	}
+	line, _, whole := bytes.Cut(first, []byte("\n"))
+	if !whole {
+		return false // one line: it is read as the first record
+	}
+	_, err := trace.ParseValue(bytes.TrimRight(line, "\r"))
+	return err != nil
+}
+
+// documentFormat names the format of a file that is one JSON text, "" for one
+// that is none or that nobody knows.
+func documentFormat(ctx context.Context, src trace.Source) (string, error) {
+	doc, err := trace.ReadDocument(ctx, src)
+	if err != nil {
+		return "", fmt.Errorf("detect format: %w", err)
+	}
+	if doc.Kind() == trace.KindAbsent {
+		return "", nil
+	}
+	for _, f := range formats() {
+		if f.document != nil && f.document(doc.Value) {
+			return f.name, nil
+		}
+	}
+	return "", nil
 }
