@@ -44,7 +44,7 @@ var table = map[string]rule{
 	"audit":          {[]string{"trace", "audit/outcome", "audit/claims", schemaModule, yamlModule}, "the audit judges what is recorded, and nothing that comes after it"},
 	"audit/outcome":  {[]string{"trace", "mvdan.cc/sh/v3/..."}, "it says what one call came to"},
 	"audit/claims":   {[]string{"trace", yamlModule, globModule, schemaModule}, "it reads claims"},
-	"audit/rules":    {[]string{"trace", "audit/claims", yamlModule}, "a rule turns a sentence into a claim"},
+	"audit/rules":    {[]string{"trace", "audit/claims", "audit/outcome", yamlModule}, "a rule turns a sentence into a claim"},
 	"budget":         {nil, "the budget counts tokens and knows no other stage"},
 	"rerun":          {[]string{"audit", "audit/...", "budget", "trace", "trace/...", "rerun/endpoint", "rerun/tools"}, "a re-run leaves sending and running to its parts, and reporting to report"},
 	"rerun/endpoint": {[]string{"trace/redact", "github.com/sashabaranov/go-openai/...", "github.com/cenkalti/backoff/v5"}, "the endpoint is asked here only, and knows no claim"},

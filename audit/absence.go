@@ -37,7 +37,7 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 		case outcome.OK:
 			if c.Distinct != nil {
 				v, ok := l.valueAt(i, c.Distinct)
-				if redacted(v) { // it may be one more, or one of those counted
+				if l.redacted(v) { // it may be one more, or one of those counted
 					hidden = append(hidden, i)
 					continue
 				}
@@ -122,9 +122,9 @@ func (l *ledger) valueAt(i int, path []string) (any, bool) {
 }
 
 // redacted tells whether a value is a mark that stands for what was taken out.
-func redacted(v any) bool {
+func (l *ledger) redacted(v any) bool {
 	text, ok := v.(string)
-	return ok && trace.IsRedacted(text)
+	return ok && l.tables.IsMark(text)
 }
 
 // noDuplicates judges that no two calls with one key took effect.
@@ -149,7 +149,7 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 		case !ok:
 			keyless = append(keyless, i)
 			continue
-		case redacted(key):
+		case l.redacted(key):
 			hidden = append(hidden, i)
 			continue
 		}

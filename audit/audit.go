@@ -15,7 +15,7 @@ import (
 // the trace again; a trace that was written over in the meantime is no error but
 // trace_gap.
 func Check(run *trace.Run, given []claims.Claim, rules Rules) (*Report, error) {
-	l := newLedger(run)
+	l := newLedger(run, rules.Tables)
 	l.rules = rules
 	rep := l.report(given)
 	if l.changed {
@@ -30,7 +30,7 @@ func (l *ledger) report(given []claims.Claim) *Report {
 	all, actions := l.statements()
 	all = append(all, given...)
 
-	rep := &Report{Run: l.run}
+	rep := &Report{Run: l.run, tables: l.tables}
 	if l.rules.Statements != nil {
 		var said []claims.Claim
 		said, rep.NotChecked = l.rules.Statements(l.run.Summary)
@@ -90,6 +90,8 @@ func (r *Report) count() {
 // of a summary are neither checked nor counted.
 type Rules struct {
 	Kinds claims.Kinds
+	// Tables say what tools, programs and texts mean; nil: outcome.DefaultTables.
+	Tables *outcome.Tables
 	// Statements returns a claim for each statement of a text that a rule fits, and
 	// the statements that none fits.
 	Statements func(text string) (fit []claims.Claim, notChecked []string)
@@ -99,6 +101,7 @@ type Rules struct {
 // when a requirement first asks.
 type ledger struct {
 	run      *trace.Run
+	tables   *outcome.Tables
 	outcomes []*outcome.Outcome
 	whole    bool
 	secrets  []SecretAt
@@ -116,15 +119,19 @@ type ledger struct {
 	firstUnknown bool
 }
 
-func newLedger(run *trace.Run) *ledger {
-	l := &ledger{run: run, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole(), lost: map[int]bool{}, searched: map[int]bool{}}
+// newLedger opens a run; without tables, the default ones hold.
+func newLedger(run *trace.Run, tables *outcome.Tables) *ledger {
+	if tables == nil {
+		tables = outcome.DefaultTables()
+	}
+	l := &ledger{run: run, tables: tables, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole(), lost: map[int]bool{}, searched: map[int]bool{}}
 	parents := map[trace.ID]bool{}
 	for i := range run.Calls {
 		parents[run.Calls[i].Parent] = true
 	}
 	for i := range run.Calls {
 		c := &run.Calls[i]
-		if c.ID != "" && parents[c.ID] || c.Child.Present() || !outcome.Delegates(c.Tool) {
+		if c.ID != "" && parents[c.ID] || c.Child.Present() || !tables.Delegates(c.Tool) {
 			continue
 		}
 		if l.outcome(i).Ran() {
@@ -137,7 +144,7 @@ func newLedger(run *trace.Run) *ledger {
 // outcome returns what became of call i.
 func (l *ledger) outcome(i int) outcome.Outcome {
 	if l.outcomes[i] == nil {
-		o, err := outcome.Of(l.run, &l.run.Calls[i])
+		o, err := l.tables.Of(l.run, &l.run.Calls[i])
 		if err != nil {
 			l.fail(i, err)
 			o = outcome.Outcome{Kind: outcome.Unknown, Evidence: outcome.None, Detail: err.Error()}

@@ -25,7 +25,7 @@ type ConsideredCall struct {
 // Considered lists, for each requirement of a claim that names calls, every call
 // that was considered and why it counted or not.
 func (r *Report) Considered(claim int) ([]Considered, error) {
-	l := newLedger(r.Run)
+	l := newLedger(r.Run, r.tables)
 	c := &r.Claims[claim].Claim
 	var asks map[string][]json.RawMessage
 	// Requirements that are no lists (grounds by any_of, envelope, run) name no

@@ -87,7 +87,7 @@ func (b *envelopes) check(i int) {
 		return
 	}
 	b.checkSchema(i, rec, tool)
-	hidden := trace.IsRedacted(key)
+	hidden := b.tables.IsMark(key)
 	if !isRead(tool) && isInt && inContract(tool, code) && hidden && b.hidden[tool] {
 		b.fault(i, Unsupported, Redacted, "idempotency keys that were redacted cannot be told apart")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 )
 
@@ -77,6 +78,18 @@ type Report struct {
 	Segments   []Segment
 	Secrets    []SecretAt
 	Totals     Totals
+
+	tables *outcome.Tables
+}
+
+// Outcome returns what became of a call of the run, by the tables that it was
+// judged by.
+func (r *Report) Outcome(c *trace.Call) (outcome.Outcome, error) {
+	tables := r.tables
+	if tables == nil {
+		tables = outcome.DefaultTables()
+	}
+	return tables.Of(r.Run, c)
 }
 
 // Worst returns the report's verdict: that of its worst claim. A report without a

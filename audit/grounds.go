@@ -120,7 +120,7 @@ func (l *ledger) compareField(g claims.Ground, i int, f Finding) Finding {
 		f.Reason, f.Detail = FieldAbsent, fmt.Sprintf("the field %q is not in the result of %s", g.Field, g.From)
 		return f
 	}
-	if text, ok := value.(string); ok && trace.IsRedacted(text) {
+	if text, ok := value.(string); ok && l.tables.IsMark(text) {
 		f.Reason, f.Detail = Redacted, fmt.Sprintf("the field %q of %s was redacted", g.Field, g.From)
 		return f
 	}

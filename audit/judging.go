@@ -56,7 +56,7 @@ func (j *judging) contradicted() verdict {
 	if o == nil {
 		return verdict{}
 	}
-	if (o.NotMatch != nil || o.Equals != nil) && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+	if (o.NotMatch != nil || o.Equals != nil) && j.tables.IsMark(j.returned()) {
 		return verdict{reason: Redacted, detail: "its output was redacted"}
 	}
 	if o.NotMatch != nil {
@@ -96,9 +96,9 @@ func (j *judging) unclear() verdict {
 // summary returns the summary of the tests that the call ran, nil where there is
 // none. A claim that asks for tests makes the call a test run.
 func (j *judging) summary() *outcome.Summary {
-	read := outcome.Tests
+	read := j.tables.Tests
 	if j.show.Tests != nil {
-		read = outcome.TestsAsked
+		read = j.tables.TestsAsked
 	}
 	s, err := read(j.run, &j.run.Calls[j.candidate.call])
 	if err != nil {
@@ -137,7 +137,7 @@ func (j *judging) tests() verdict {
 		return verdict{}
 	}
 	s := j.summary()
-	if s == nil && trace.IsRedacted(strings.TrimSpace(j.returned())) {
+	if s == nil && j.tables.IsMark(j.returned()) {
 		return verdict{reason: Redacted, detail: "its output was redacted"}
 	}
 	if s == nil || want.Total != nil && !s.Counted {
@@ -154,7 +154,7 @@ func (j *judging) tests() verdict {
 
 func (j *judging) output() verdict {
 	if o := j.show.Output; o != nil && o.Match != nil && !o.Match.MatchString(j.returned()) {
-		if trace.IsRedacted(strings.TrimSpace(j.returned())) {
+		if j.tables.IsMark(j.returned()) {
 			return verdict{reason: Redacted, detail: "its output was redacted"}
 		}
 		return verdict{reason: OutputMissing, detail: "its output does not hold what the claim says"}

@@ -47,11 +47,11 @@ func (l *ledger) facts(i int) *facts {
 			l.fail(i, e)
 		}
 	}
-	f.classes, err = outcome.Classify(l.run, c)
+	f.classes, err = l.tables.Classify(l.run, c)
 	note(err)
-	f.shell, err = outcome.Commands(l.run, c)
+	f.shell, err = l.tables.Commands(l.run, c)
 	note(err)
-	files, err := outcome.Paths(l.run, c)
+	files, err := l.tables.Paths(l.run, c)
 	note(err)
 	f.files = files
 	f.paths = touched{Read: full(files.Read), Written: full(files.Written), Removed: full(files.Removed), Named: full(files.Named)}
@@ -90,7 +90,7 @@ func (l *ledger) match(m *claims.Matcher, i int) (how fit, command int) {
 			return noFit, command
 		}
 	}
-	if m.Cmd != nil || m.Class != "" && len(f.shell.Commands) > 0 && !toolHas(c.Tool, m.Class) {
+	if m.Cmd != nil || m.Class != "" && len(f.shell.Commands) > 0 && !l.tables.Classes(c.Tool)[outcome.Class(m.Class)] {
 		var ok bool
 		if command, ok = matchCommand(m, f); !ok {
 			return noFit, command
@@ -101,9 +101,6 @@ func (l *ledger) match(m *claims.Matcher, i int) (how fit, command int) {
 	}
 	return fits, command
 }
-
-// toolHas tells whether a tool has a class by its name alone.
-func toolHas(tool, class string) bool { return outcome.Classes(tool)[outcome.Class(class)] }
 
 func globs(pattern, name string) bool {
 	return claims.Glob(pattern, strings.ReplaceAll(name, "/", "\x00")) // a tool's name has no folders

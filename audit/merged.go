@@ -21,9 +21,10 @@ type Observes func(merged *trace.Run, write, read *trace.Call) bool
 // record.
 //
 // FirstKnown is false where the first trace could not be read any more: then
-// every call that must not fail counts as having failed there.
-func CheckMerged(merged *trace.Run, from int, firstKnown bool, list []claims.Claim, observes Observes) ([]Judged, error) {
-	l := newLedger(merged)
+// every call that must not fail counts as having failed there. Tables are those
+// of Rules.
+func CheckMerged(merged *trace.Run, from int, firstKnown bool, list []claims.Claim, observes Observes, tables *outcome.Tables) ([]Judged, error) {
+	l := newLedger(merged, tables)
 	l.from, l.observes, l.firstUnknown = from, observes, !firstKnown
 	judge := func() (out []Judged) {
 		for _, c := range list {

@@ -38,7 +38,7 @@ func TestCheckMerged(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, second := readRun(t, []byte(trc(c.first))), readRun(t, []byte(trc(c.second)))
-			judged, err := CheckMerged(trace.Join(first, second), len(first.Calls), true, load(t, c.claims), sees)
+			judged, err := CheckMerged(trace.Join(first, second), len(first.Calls), true, load(t, c.claims), sees, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestCheckMerged(t *testing.T) {
 
 func TestCheckMerged_EvidenceIsWriteAndLook(t *testing.T) {
 	first, second := readRun(t, []byte(trc("w! w!"))), readRun(t, []byte(trc("x w look")))
-	judged, err := CheckMerged(trace.Join(first, second), 2, true, load(t, "nofail w"), sees)
+	judged, err := CheckMerged(trace.Join(first, second), 2, true, load(t, "nofail w"), sees, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestCheckMerged_EvidenceIsWriteAndLook(t *testing.T) {
 
 func TestCheckMerged_FirstUnknown(t *testing.T) {
 	for calls, want := range map[string]Verdict{"": Contradicted, "w": Contradicted, "w look": Pass, "w! w look": Contradicted} {
-		judged, err := CheckMerged(readRun(t, []byte(trc(calls))), 0, false, load(t, "nofail w"), sees)
+		judged, err := CheckMerged(readRun(t, []byte(trc(calls))), 0, false, load(t, "nofail w"), sees, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestCheckMerged_Grounds(t *testing.T) {
 	} {
 		a, b := readRun(t, []byte(first)), readRun(t, []byte(c.second))
 		list := loadJSON(t, `[{"claim":"c","grounds":[{"from":"g","field":"n","equals":2}]}]`)
-		judged, err := CheckMerged(trace.Join(a, b), 1, true, list, sees)
+		judged, err := CheckMerged(trace.Join(a, b), 1, true, list, sees, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestCheckMerged_DelegatesInBothHalves(t *testing.T) {
 		{alone, delegated, TraceGap},
 	} {
 		a, b := readRun(t, []byte(c.first)), readRun(t, []byte(c.second))
-		judged, err := CheckMerged(trace.Join(a, b), len(a.Calls), true, load(t, "show z"), sees)
+		judged, err := CheckMerged(trace.Join(a, b), len(a.Calls), true, load(t, "show z"), sees, nil)
 		if err != nil || judged[0].Reason != c.want {
 			t.Errorf("%s, %v, want %s", judged[0].Reason, err, c.want)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"nightaudit/audit/outcome"
-	"nightaudit/trace"
 )
 
 // observation finds the first later look at what call i has changed: an ok read or search of the path, a diff or status that covers it, any
@@ -78,7 +77,7 @@ func (l *ledger) readBack(i int, stale string) (first, old, redacted int) {
 			l.fail(k, err)
 		}
 		switch {
-		case trace.IsRedacted(strings.TrimSpace(text)):
+		case l.tables.IsMark(text):
 			redacted = k
 		case strings.Contains(l.present(k, text, targets), stale):
 			return first, k, redacted

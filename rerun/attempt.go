@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"nightaudit/audit/outcome"
 	"nightaudit/budget"
 	"nightaudit/rerun/endpoint"
 	"nightaudit/rerun/tools"
@@ -35,7 +36,9 @@ type Options struct {
 	// Observes names, for a reading tool, the tools whose effect it shows, beside
 	// those of its own family.
 	Observes map[string][]string
-	Limits   Limits
+	// Tables are those that the first verdicts rest on; nil: outcome.DefaultTables.
+	Tables *outcome.Tables
+	Limits Limits
 	// Dir is the folder below the state directory where attempts leave their traces.
 	Dir string
 	// First opens the trace that an item was cut from, to judge the merged record;

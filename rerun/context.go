@@ -127,7 +127,7 @@ func (d *digest) later() error {
 			fmt.Fprintf(&d.b, "- (and %d more calls)\n", len(run.Calls)-first-maxLater)
 			break
 		}
-		o, err := outcome.Of(run, &c)
+		o, err := d.report.Outcome(&c)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (a *attempt) judgeRun(merged *trace.Run, from int, firstKnown bool) error {
 	if err != nil {
 		return err
 	}
-	judged, err := audit.CheckMerged(merged, from, firstKnown, list, a.observes)
+	judged, err := audit.CheckMerged(merged, from, firstKnown, list, a.observes, a.Tables)
 	if err != nil {
 		return fmt.Errorf("judge the merged record: %w", err)
 	}
@@ -111,7 +111,7 @@ func (a *attempt) judgeDownstream(merged *trace.Run) error {
 	if err != nil {
 		return err
 	}
-	judged, err := audit.CheckMerged(merged, 0, true, list, nil)
+	judged, err := audit.CheckMerged(merged, 0, true, list, nil, a.Tables)
 	if err != nil {
 		return fmt.Errorf("judge the merged record: %w", err)
 	}

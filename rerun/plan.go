@@ -85,7 +85,7 @@ func Plan(r *audit.Report, s audit.Segment, from Origin, p Policy, set *tools.Se
 	}
 	it.System, it.User = systemText, d.text()
 	it.Estimate = int64(len(it.System) + len(it.User))
-	done, err := pastCalls(r.Run, from.RunKey, it.Tools, set)
+	done, err := pastCalls(r, from.RunKey, it.Tools, set)
 	it.Done = done
 	return it, true, err
 }
@@ -153,15 +153,16 @@ func needed(r *audit.Report, failing []int) []string {
 // pastCalls lists the calls of the run that may have changed something: those of
 // tools that the re-run may call and that the operator has not declared as
 // reading. A call without recorded arguments counts as one with none.
-func pastCalls(run *trace.Run, runKey string, needed []string, set *tools.Set) ([]PastCall, error) {
+func pastCalls(r *audit.Report, runKey string, needed []string, set *tools.Set) ([]PastCall, error) {
 	var out []PastCall
+	run := r.Run
 	for i := range run.Calls {
 		c := &run.Calls[i]
 		class := set.Class(c.Tool)
 		if c.ResultOnly || class == tools.ClassRead || class == tools.ClassForbidden && !slices.Contains(needed, c.Tool) {
 			continue
 		}
-		o, err := outcome.Of(run, c)
+		o, err := r.Outcome(c)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,11 @@ const (
 	ClassMCP    Class = "mcp"
 )
 
+// AllClasses lists the classes.
+func AllClasses() []Class {
+	return []Class{ClassEdit, ClassRead, ClassSearch, ClassShell, ClassTest, ClassBuild, ClassVCS, ClassHTTP, ClassAgent, ClassMCP}
+}
+
 // toolClasses lists the tools of known agents, in lower case.
 var toolClasses = map[string]Class{
 	"edit": ClassEdit, "multiedit": ClassEdit, "write": ClassEdit, "notebookedit": ClassEdit, "apply_patch": ClassEdit,
@@ -51,7 +56,11 @@ func (t *Tables) Classes(tool string) Set {
 			name = inner
 		}
 	}
-	if c, ok := t.Tools[name]; ok {
+	c, ok := t.Tools[strings.ToLower(tool)]
+	if !ok {
+		c, ok = t.Tools[name]
+	}
+	if ok {
 		s[c] = true
 	}
 	return s
@@ -68,4 +77,4 @@ func (s Set) any(classes ...Class) bool {
 }
 
 // Delegates tells whether a tool hands work to another agent.
-func Delegates(tool string) bool { return Classes(tool)[ClassAgent] }
+func (t *Tables) Delegates(tool string) bool { return t.Classes(tool)[ClassAgent] }

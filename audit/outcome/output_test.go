@@ -27,7 +27,7 @@ func TestClasses(t *testing.T) {
 			}
 		}
 	}
-	if !Delegates("Task") || Delegates("Bash") {
+	if !defaults.Delegates("Task") || defaults.Delegates("Bash") {
 		t.Error("Delegates")
 	}
 }

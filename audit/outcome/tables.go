@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"nightaudit/trace"
 )
 
 // Use is what a program does with the files among its operands.
@@ -19,6 +21,9 @@ const (
 	UseLink   Use = "link" // the last operand is written
 	UseMove   Use = "move" // the last operand is written, the others are removed
 )
+
+// Uses lists the uses that can be named.
+func Uses() []Use { return []Use{UseRead, UseWrite, UseRemove, UseCopy, UseLink, UseMove} }
 
 // Program is what is known of a program, or of one of its subcommands.
 type Program struct {
@@ -68,19 +73,61 @@ type Tables struct {
 	// call never ran, FailureStarts how one begins by which the program around the
 	// tools says that it failed.
 	DeniedStarts, CancelledStarts, FailureStarts []string
+	// Marks are texts that stand in a record for something that was taken out,
+	// beside those that are known everywhere ([REDACTED], ***).
+	Marks []string
+}
+
+// IsMark tells whether a text, blanks around it aside, is a mark that stands for
+// something taken out.
+func (t *Tables) IsMark(text string) bool {
+	text = strings.TrimSpace(text)
+	return trace.IsRedacted(text) || slices.Contains(t.Marks, text)
+}
+
+// With returns tables of the entries of both; where both have a name, more's entry
+// stands.
+func (t *Tables) With(more *Tables) *Tables {
+	out := t.clone()
+	maps.Copy(out.Tools, more.Tools)
+	maps.Copy(out.Programs, more.Programs)
+	maps.Copy(out.Wrappers, more.Wrappers)
+	maps.Copy(out.TestWords, more.TestWords)
+	maps.Copy(out.BuildWords, more.BuildWords)
+	out.DeniedStarts = append(out.DeniedStarts, more.DeniedStarts...)
+	out.CancelledStarts = append(out.CancelledStarts, more.CancelledStarts...)
+	out.FailureStarts = append(out.FailureStarts, more.FailureStarts...)
+	out.Marks = append(out.Marks, more.Marks...)
+	return out
+}
+
+func (t *Tables) clone() *Tables {
+	return &Tables{
+		Tools: cloned(t.Tools), Programs: cloned(t.Programs), Wrappers: cloned(t.Wrappers),
+		TestWords: cloned(t.TestWords), BuildWords: cloned(t.BuildWords),
+		DeniedStarts: slices.Clone(t.DeniedStarts), CancelledStarts: slices.Clone(t.CancelledStarts), FailureStarts: slices.Clone(t.FailureStarts),
+		Marks: slices.Clone(t.Marks),
+	}
+}
+
+// cloned is never nil, so that what comes out can be written to.
+func cloned[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
 }
 
 // DefaultTables returns a copy of the embedded tables.
 func DefaultTables() *Tables {
-	return &Tables{
-		Tools: maps.Clone(toolClasses), Programs: maps.Clone(programs), Wrappers: maps.Clone(wrappers),
-		TestWords: maps.Clone(testWords), BuildWords: maps.Clone(buildWords),
-		DeniedStarts: slices.Clone(deniedStarts), CancelledStarts: slices.Clone(cancelledStarts), FailureStarts: slices.Clone(failureStarts),
-	}
+	return defaults.clone()
 }
 
 // defaults is never written to.
-var defaults = DefaultTables()
+var defaults = &Tables{
+	Tools: toolClasses, Programs: programs, Wrappers: wrappers, TestWords: testWords, BuildWords: buildWords,
+	DeniedStarts: deniedStarts, CancelledStarts: cancelledStarts, FailureStarts: failureStarts,
+}
 
 var (
 	deniedStarts = []string{

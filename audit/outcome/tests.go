@@ -203,6 +203,18 @@ var formats = []format{
 	{"others", others},
 }
 
+// Runners lists the test runners whose summaries are read, and "any".
+func Runners() []string {
+	out := []string{"any"}
+	for _, f := range formats {
+		if f.name != "others" {
+			out = append(out, f.name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // summarise adds up the summaries in a text: those of the runners that were
 // invoked, and where none of theirs is found or one is not known, of any.
 func summarise(text string, runners []string) *Summary {

@@ -50,7 +50,7 @@ func traces(v claims.Value, key string) ([]Example, error) {
 
 // readExample reads one example; those that pass have no verdict to state.
 func readExample(v claims.Value, key string) (Example, error) {
-	e := Example{Verdict: "PASS"}
+	e := Example{Verdict: "PASS", Line: v.Fault("", "", "").Line}
 	allowed := []string{"trace", "sentence"}
 	if key == "fail" {
 		allowed = append(allowed, "verdict", "reason")

@@ -54,7 +54,7 @@ func (p *Pack) parse(file string, data []byte) error {
 		return err
 	}
 	parts := map[string]claims.Value{}
-	keys := []string{"words", "filters", "neutral", "rules"}
+	keys := []string{"words", "filters", "neutral", "rules", "calls"}
 	if err := root.Fields("a pack", keys, func(key string, v claims.Value) error {
 		parts[key] = v
 		return nil
@@ -69,7 +69,7 @@ func (p *Pack) parse(file string, data []byte) error {
 		if !ok {
 			continue
 		}
-		read := map[string]func(claims.Value) error{"words": p.readWords, "filters": p.readFilters, "neutral": p.readNeutral, "rules": p.readRules}[key]
+		read := map[string]func(claims.Value) error{"words": p.readWords, "filters": p.readFilters, "neutral": p.readNeutral, "rules": p.readRules, "calls": p.readCalls}[key]
 		if err := read(v); err != nil {
 			return err
 		}
@@ -201,10 +201,7 @@ func (p *Pack) readRule(v claims.Value) (*Rule, error) {
 		case "lifts":
 			err = p.readLifts(r, v)
 		case "weak":
-			var ok bool
-			if r.Weak, ok = v.Any().(bool); !ok {
-				err = v.Fault(claims.WrongType, key, "weak must be true or false")
-			}
+			r.Weak, err = truth(v, key)
 		case "requirement":
 			err = readRequirement(r, v)
 		case "insufficient":

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
 )
 
 //go:embed common.yaml
@@ -33,6 +34,7 @@ type Pack struct {
 	filters map[string][]string // what excludes a sentence, by name, as patterns
 	neutral []string            // what the filters do not see
 	rules   []*Rule             // one a kind, in order
+	calls   outcome.Tables      // what it adds to the tables of outcomes
 
 	excludes map[string]*regexp.Regexp // filters, compiled
 	ignore   *regexp.Regexp            // neutral, compiled; nil: nothing
@@ -66,6 +68,7 @@ type Example struct {
 	Trace           []string // native lines
 	Sentence        string
 	Verdict, Reason string // "PASS" and "" in Pass
+	Line            int    // of the pack, where it stands
 }
 
 // Default returns the rules for coding agents.
@@ -79,11 +82,11 @@ var Default = sync.OnceValue(func() *Pack {
 
 // With returns a pack of the rules of both. A rule of more replaces the one of the
 // same kind whole; its other rules stand behind. Filters and neutral words of both
-// apply to every rule.
+// apply to every rule. Of what is said of one tool or program twice, more's counts.
 func (p *Pack) With(more *Pack) *Pack {
 	out := &Pack{
 		words: maps.Clone(p.words), filters: maps.Clone(p.filters),
-		neutral: slices.Clone(p.neutral), rules: slices.Clone(p.rules),
+		neutral: slices.Clone(p.neutral), rules: slices.Clone(p.rules), calls: *p.calls.With(&more.calls),
 	}
 	maps.Copy(out.words, more.words)
 	for name, list := range more.filters {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nightaudit/audit/claims"
+	"nightaudit/audit/rules"
 	"nightaudit/configs"
 )
 
@@ -102,6 +103,33 @@ func TestDocs_YAML(t *testing.T) {
 	}
 	if n < 3 {
 		t.Errorf("only %d YAML examples were found", n)
+	}
+}
+
+// TestDocs_Packs reads every rule pack and claims file that docs/rules.md shows, and
+// holds the packs to their own examples.
+func TestDocs_Packs(t *testing.T) {
+	packs := 0
+	for _, b := range blocks(t, filepath.Join("docs", "rules.md")) {
+		switch {
+		case b.lang != "yaml":
+		case strings.HasPrefix(b.text, "claims:"):
+			if _, err := claims.Load("rules.md.yaml", []byte(b.text), claims.Options{Source: claims.SourceFile, Kinds: rules.Default().Kinds()}); err != nil {
+				t.Error(err)
+			}
+		case strings.HasPrefix(b.text, "words:"), strings.HasPrefix(b.text, "calls:"):
+			packs++
+			pack, err := rules.Parse("rules.md.yaml", []byte(b.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, faults := tryExamples(t.Context(), "rules.md", pack, use(rules.Default().With(pack))); len(faults) > 0 {
+				t.Error(faults)
+			}
+		}
+	}
+	if packs != 2 {
+		t.Errorf("%d packs were found, want 2", packs)
 	}
 }
 

@@ -116,7 +116,7 @@ func (n *night) build() error {
 	}
 	n.pass.Runner = rerun.New(rerun.Options{
 		Queue: n.queue, Account: n.account, Endpoint: client, Name: n.cfg.Endpoint.Name, Fingerprint: fingerprint(n.cfg, n.opts.getenv), Model: n.cfg.Endpoint.Model,
-		Tools: set, Observes: observes, Limits: limitsOf(n.cfg), Dir: filepath.Join(n.cfg.StateDir, "reruns"),
+		Tools: set, Observes: observes, Tables: pack.Tables, Limits: limitsOf(n.cfg), Dir: filepath.Join(n.cfg.StateDir, "reruns"),
 		First: scheduler.FirstTrace(n.pass.Sources), Now: n.opts.now,
 	})
 	return nil
