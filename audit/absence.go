@@ -157,7 +157,7 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 		if before, twice := first[id]; twice {
 			return Finding{
 				Requirement: name, Verdict: Contradicted, Reason: DuplicateWrite, Calls: l.refs([]int{i}), rests: true,
-				Detail: fmt.Sprintf("the same call as on line %d, and neither failed", l.run.Calls[before].Pos.Line),
+				Detail: fmt.Sprintf("the same call as on %s, and neither failed", l.place(before)),
 			}
 		}
 		first[id] = i

@@ -171,8 +171,11 @@ func (l *ledger) fail(i int, err error) {
 
 func (l *ledger) ref(i int) CallRef {
 	c := &l.run.Calls[i]
-	return CallRef{ID: c.ID, Line: c.Pos.Line, Tool: c.Tool, index: i}
+	return CallRef{ID: c.ID, File: c.File, Line: c.Pos.Line, Tool: c.Tool, index: i}
 }
+
+// place says where call i stands.
+func (l *ledger) place(i int) string { return l.ref(i).Place() }
 
 func (l *ledger) refs(calls []int) []CallRef {
 	out := make([]CallRef, 0, len(calls))

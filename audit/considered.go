@@ -94,7 +94,7 @@ func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []Cons
 		case how == otherTarget:
 			one.Why += "; on another target"
 		case i <= bound && !l.followsWithin(candidate{i, command}, bound, s):
-			one.Counts, one.Why = false, fmt.Sprintf("%s; older than %s on line %d", one.Why, after, l.run.Calls[bound].Pos.Line)
+			one.Counts, one.Why = false, fmt.Sprintf("%s; older than %s on %s", one.Why, after, l.place(bound))
 		case m != nil && one.Counts && !l.trusted(i, command):
 			one.Why += "; its exit code is not that of this command"
 		}

@@ -94,7 +94,7 @@ func (b *envelopes) check(i int) {
 	b.hidden[tool] = b.hidden[tool] || hidden
 	if !isRead(tool) && isInt && inContract(tool, code) && !hidden {
 		if first, twice := b.committed[tool+"\x00"+key]; twice {
-			b.fault(i, Contradicted, DuplicateWrite, fmt.Sprintf("the same tool and idempotency key as on line %d, and both took effect", b.run.Calls[first].Pos.Line))
+			b.fault(i, Contradicted, DuplicateWrite, fmt.Sprintf("the same tool and idempotency key as on %s, and both took effect", b.place(first)))
 		}
 	}
 	b.checkStatus(i, rec, tool, key, status)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"nightaudit/audit/claims"
 	"nightaudit/audit/outcome"
@@ -11,10 +12,20 @@ import (
 // CallRef names a call of the trace.
 type CallRef struct {
 	ID   trace.ID
+	File string // beside the trace, where the call is a sub-agent's (trace.Call.File)
 	Line int
 	Tool string
 
 	index int // in Run.Calls
+}
+
+// Place says where the call stands: "line 3", with the file that is not the
+// trace's own.
+func (r CallRef) Place() string {
+	if r.File == "" {
+		return fmt.Sprintf("line %d", r.Line)
+	}
+	return fmt.Sprintf("line %d of %s", r.Line, r.File)
 }
 
 // Finding is what one requirement of a claim came to.

@@ -67,7 +67,7 @@ func (l *ledger) groundByMatch(g claims.Ground) Finding {
 	var best Finding
 	for k, c := range list {
 		named := g
-		named.From = trace.TextID(fmt.Sprintf("%s on line %d", l.run.Calls[c.call].Tool, l.run.Calls[c.call].Pos.Line))
+		named.From = trace.TextID(fmt.Sprintf("%s on %s", l.run.Calls[c.call].Tool, l.place(c.call)))
 		if f := l.groundOn(named, c.call); k == 0 || best.Verdict.Worse(f.Verdict) {
 			best = f
 		}

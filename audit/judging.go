@@ -260,7 +260,7 @@ func (j *judging) observed(f Finding) Finding {
 		switch {
 		case old >= 0:
 			f.Calls = append(f.Calls, j.ref(old))
-			return verdict{reason: ReadBackDiffers, detail: fmt.Sprintf("what was read afterwards, on line %d, still holds the old text", j.run.Calls[old].Pos.Line), contradicts: true}.onto(f)
+			return verdict{reason: ReadBackDiffers, detail: fmt.Sprintf("what was read afterwards, on %s, still holds the old text", j.place(old)), contradicts: true}.onto(f)
 		case redacted >= 0:
 			return verdict{reason: Redacted, detail: "what was read afterwards was redacted"}.onto(f)
 		}

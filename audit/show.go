@@ -35,7 +35,7 @@ func (l *ledger) show(name string, s *claims.Show) Finding {
 		if len(fresh) == 0 {
 			return l.absent(Finding{
 				Requirement: name, Verdict: Unsupported, Reason: Stale, Calls: l.refs([]int{ran[len(ran)-1].call, bound}),
-				Detail: fmt.Sprintf("the last such call lies before %s on line %d", what, l.run.Calls[bound].Pos.Line),
+				Detail: fmt.Sprintf("the last such call lies before %s on %s", what, l.place(bound)),
 			})
 		}
 	}

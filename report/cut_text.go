@@ -113,7 +113,7 @@ func redoText(s audit.Segment) string {
 }
 
 func callText(c *audit.CallRef) string {
-	text := fmt.Sprintf("line %d %s", c.Line, Safe(toolName(*c)))
+	text := fmt.Sprintf("%s %s", Safe(c.Place()), Safe(toolName(*c)))
 	if c.ID != "" && c.Tool != "" {
 		text += " (" + Safe(c.ID.String()) + ")"
 	}

@@ -76,7 +76,7 @@ func Claim(w io.Writer, j audit.Judged, considered []audit.Considered) error {
 			if call.Counts {
 				mark = "+"
 			}
-			fmt.Fprintf(&b, "  %s line %d %s: %s\n", mark, call.Line, Safe(toolName(call.CallRef)), Safe(call.Why))
+			fmt.Fprintf(&b, "  %s %s %s: %s\n", mark, Safe(call.Place()), Safe(toolName(call.CallRef)), Safe(call.Why))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -59,11 +59,13 @@ type (
 	}
 	callJSON struct {
 		ID   json.RawMessage `json:"id"`
+		File string          `json:"file,omitempty"` // a sub-agent's own file
 		Line int             `json:"line"`
 		Tool string          `json:"tool"`
 	}
 	placeJSON struct {
 		ID   json.RawMessage `json:"id"`
+		File string          `json:"file,omitempty"` // a sub-agent's own file
 		Line int             `json:"line"`
 	}
 	segmentJSON struct {
@@ -174,7 +176,7 @@ func redacted(raw json.RawMessage) json.RawMessage {
 func calls(refs []audit.CallRef) []callJSON {
 	out := []callJSON{}
 	for _, r := range refs {
-		out = append(out, callJSON{ID: idJSON(r.ID), Line: r.Line, Tool: trace.Redact(r.Tool)})
+		out = append(out, callJSON{ID: idJSON(r.ID), File: trace.Redact(r.File), Line: r.Line, Tool: trace.Redact(r.Tool)})
 	}
 	return out
 }
@@ -183,7 +185,7 @@ func place(r *audit.CallRef) *placeJSON {
 	if r == nil {
 		return nil
 	}
-	return &placeJSON{ID: idJSON(r.ID), Line: r.Line}
+	return &placeJSON{ID: idJSON(r.ID), File: trace.Redact(r.File), Line: r.Line}
 }
 
 func idJSON(id trace.ID) json.RawMessage {

@@ -117,7 +117,7 @@ func places(f audit.Finding) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(f.Calls)-most))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s line %d", Safe(toolName(c)), c.Line))
+		parts = append(parts, fmt.Sprintf("%s %s", Safe(toolName(c)), Safe(c.Place())))
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }

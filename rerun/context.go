@@ -103,7 +103,7 @@ func (d *digest) calls(f audit.Finding) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&d.b, "  call of %s on line %d\n", fence(c.Tool, maxTask), c.Pos.Line)
+		fmt.Fprintf(&d.b, "  call of %s on %s\n", fence(c.Tool, maxTask), fence(ref.Place(), maxTask))
 		if args != nil {
 			fmt.Fprintf(&d.b, "    arguments: %s\n", fence(string(trace.RedactJSON(args)), maxArgs))
 		}

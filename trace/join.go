@@ -28,15 +28,7 @@ func Join(first, second *Run) *Run {
 	}
 	out.Calls = append([]Call(nil), first.Calls...)
 	for _, c := range second.Calls {
-		c.Pos.Offset += shift
-		if c.ResultPos.Set() {
-			c.ResultPos.Offset += shift
-		}
-		for _, b := range []*Body{&c.Args, &c.Result, &c.Structured, &c.Error, &c.Record, &c.Child} {
-			if b.Present() {
-				b.Offset += shift
-			}
-		}
+		c.move(shift)
 		c.ID, c.Parent = renamed(c.ID), renamed(c.Parent)
 		if c.Batch != "" {
 			c.Batch = prefix + c.Batch

@@ -125,6 +125,9 @@ type Call struct {
 	// reader sets one of the words that audit/outcome knows, or the format's own.
 	Status string
 	Cwd    string // working directory of this call, "" unknown
+	// File is the file beside the run's own that holds the call, "" for its own: a
+	// sub-agent's (Run.Attach).
+	File   string
 	Parent ID     // the delegating call, "" for the run's own calls
 	Batch  string // calls issued together share it; "" stands alone
 	Start  time.Time

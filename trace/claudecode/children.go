@@ -23,10 +23,11 @@ type children struct {
 	idle    map[int]bool     // those whose sub-agent made no calls
 	sides   []*side          // in order of their beginnings
 	byRoot  map[string]*side
+	names   map[int]string // the agentId of a call's result
 }
 
 func newChildren() children {
-	return children{prompts: map[string][]int{}, byAgent: map[string]int{}, idle: map[int]bool{}, byRoot: map[string]*side{}}
+	return children{prompts: map[string][]int{}, byAgent: map[string]int{}, idle: map[int]bool{}, byRoot: map[string]*side{}, names: map[int]string{}}
 }
 
 // delegating tells whether a tool starts a sub-agent; Task became Agent in 2.1.63.
@@ -39,7 +40,7 @@ func (s *session) delegated(i int, content, twin trace.Value) {
 		c.Child = twin.Body()
 	}
 	if a := twin.Get("agentId").Text(); a != "" {
-		s.children.byAgent[a] = i
+		s.children.byAgent[a], s.children.names[i] = i, a
 	}
 	if n, ok := twin.Get("totalToolUseCount").Int(); ok && n == 0 && twin.Get("status").Text() == completed {
 		s.children.idle[i] = true

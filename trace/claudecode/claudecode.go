@@ -1,8 +1,9 @@
 // Package claudecode reads the session files of Claude Code
 // (~/.claude/projects/<folder>/<sessionId>.jsonl): one file in, one Run out, with
-// every call that was made, those of abandoned branches included. It opens no
-// other file and judges nothing: sub-agents that write files of their own are
-// only marked (Call.Delegates).
+// every call that was made, those of abandoned branches included, and those of its
+// sub-agents, from this file or from their own beside it (Call.Parent, Call.File).
+// A sub-agent whose file is not there is only marked (Call.Delegates). It judges
+// nothing. What a sub-agent's file gains later is seen when the session's changes.
 //
 // What is trusted, and why:
 //
@@ -51,6 +52,11 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 }
 
 func readSession(ctx context.Context, src trace.Source) (*trace.Run, error) {
+	return readFamily(ctx, src, func(session string) (*family, error) { return findFamily(src, session) }, 0)
+}
+
+// readFamily reads a file of a session: its own, or that of a sub-agent.
+func readFamily(ctx context.Context, src trace.Source, find func(session string) (*family, error), depth int) (*trace.Run, error) {
 	s := newSession(trace.NewRun(src, Format))
 	sc := trace.NewScanner(ctx, src)
 	for sc.Next() {
@@ -62,6 +68,14 @@ func readSession(ctx context.Context, src trace.Source) (*trace.Run, error) {
 	if err := s.finish(); err != nil {
 		return nil, err
 	}
+	if s.run.Whole() || len(s.children.agents) == 0 {
+		return s.run, nil
+	}
+	f, err := find(s.run.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.attachFiles(ctx, f, depth)
 	return s.run, nil
 }
 

@@ -46,19 +46,11 @@ func count(u trace.Value, name string) int64 {
 
 // addUsage sums the messages by model, in order of first sight.
 func (s *session) addUsage() {
-	at := map[string]int{}
 	for _, id := range s.usageOrder {
 		u := s.usage[id]
-		i, ok := at[u.model]
-		if !ok {
-			i = len(s.run.Usage)
-			at[u.model] = i
-			s.run.Usage = append(s.run.Usage, trace.Usage{Model: u.model})
-		}
-		sum := &s.run.Usage[i]
-		sum.Prompt += u.input + u.written
-		sum.Cached += u.cached
-		sum.Completion += u.output
-		sum.Total += u.input + u.written + u.cached + u.output
+		s.run.AddUsage(trace.Usage{
+			Model: u.model, Prompt: u.input + u.written, Cached: u.cached, Completion: u.output,
+			Total: u.input + u.written + u.cached + u.output,
+		})
 	}
 }
