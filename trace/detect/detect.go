@@ -5,11 +5,8 @@
 package detect
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 
@@ -24,10 +21,6 @@ const maxRecords = 64
 // maxHead is how many bytes of a file are looked at. It leaves room for that many
 // long records, and bounds what a file without line ends can cost.
 const maxHead = 32 << 20
-
-// maxFirst is how long a first line may be for a document over several lines to
-// be recognised.
-const maxFirst = 1 << 20
 
 // Read reads a trace of any known format.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
@@ -44,11 +37,11 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 
 // Format names the format of a trace.
 func Format(ctx context.Context, src trace.Source) (string, error) {
-	first, err := firstBytes(src)
+	document, err := trace.SpansLines(src)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("detect format: %w", err)
 	}
-	if spansLines(first) {
+	if document {
 		if name, err := documentFormat(ctx, src); err != nil || name != "" {
 			return name, err
 		}
@@ -88,39 +81,6 @@ func Formats() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// firstBytes returns the start of a file without a byte-order mark and the white
-// space before the first value: with its first line whole where that is not
-// absurdly long.
-func firstBytes(src trace.Source) ([]byte, error) {
-	for _, size := range []int64{4 << 10, maxFirst} {
-		head := make([]byte, min(src.Size, size))
-		n, err := src.ReadAt(head, 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read %s: %w", src.Name, err)
-		}
-		first := bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
-		if bytes.IndexByte(first, '\n') >= 0 || src.Size <= size || size == maxFirst {
-			return first, nil
-		}
-	}
-	return nil, nil
-}
-
-// spansLines tells whether a file may be one JSON text over many lines, so that
-// its lines say nothing by themselves: an array, or an object whose first value
-// does not end on its first line.
-func spansLines(first []byte) bool {
-	if len(first) == 0 || first[0] != '{' {
-		return len(first) > 0 && first[0] == '['
-	}
-	line, _, whole := bytes.Cut(first, []byte("\n"))
-	if !whole {
-		return false // one line: it is read as the first record
-	}
-	_, err := trace.ParseValue(bytes.TrimRight(line, "\r"))
-	return err != nil
 }
 
 // documentFormat names the format of a file that is one JSON text, "" for one

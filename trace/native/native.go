@@ -9,9 +9,7 @@
 package native
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -30,40 +28,18 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 	return func(yield func(*trace.Run, error) bool) {
 		r := &reader{run: trace.NewRun(src, Format), open: map[trace.ID]int{}}
 		read := r.lines
-		if spansLines(src) {
+		document, err := trace.SpansLines(src)
+		if document {
 			read = r.document
 		}
-		if err := read(ctx, src); err != nil {
+		if err == nil {
+			err = read(ctx, src)
+		}
+		if err != nil {
 			yield(nil, err)
 			return
 		}
 		yield(r.finish(), nil)
-	}
-}
-
-// spansLines tells whether the first value of the file goes on behind its first
-// line, as in a pretty-printed document.
-func spansLines(src trace.Source) bool {
-	first, ok := firstLine(src)
-	if !ok || len(first) == 0 || first[0] != '{' {
-		return false
-	}
-	_, err := trace.ParseValue(first)
-	var syntax *trace.SyntaxError
-	return errors.As(err, &syntax) && syntax.Offset == int64(len(first))
-}
-
-// firstLine returns the first line that is not blank; false where no line end
-// follows it, or it is too long to be read.
-func firstLine(src trace.Source) ([]byte, bool) {
-	for size := int64(64 << 10); ; size *= 4 {
-		size = min(size, src.Size, trace.MaxLine)
-		head := make([]byte, size)
-		n, _ := src.ReadAt(head, 0) // a fault comes up again when the file is read
-		head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
-		if first, _, whole := bytes.Cut(head, []byte("\n")); whole || int64(n) < size || size == min(src.Size, trace.MaxLine) {
-			return first, whole
-		}
 	}
 }
 
