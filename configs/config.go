@@ -34,6 +34,7 @@ type Config struct {
 	CatchUp  string        `yaml:"catch_up"`
 	Settle   time.Duration `yaml:"settle"`
 	Sources  []Source      `yaml:"sources"`
+	Formats  []Format      `yaml:"formats"`
 	Rules    []string      `yaml:"rules"`
 	Budget   Budget        `yaml:"budget"`
 	Endpoint Endpoint      `yaml:"endpoint"`
@@ -48,6 +49,14 @@ type Source struct {
 	Paths  []string `yaml:"paths"`
 	Format string   `yaml:"format"`
 	Expect []Expect `yaml:"expect"`
+}
+
+// Format is a form of traces of one's own: a jq filter turns its values into
+// native records.
+type Format struct {
+	Name   string `yaml:"name"`
+	JQ     string `yaml:"jq"`
+	JQFile string `yaml:"jq_file"`
 }
 
 // Expect gives the runs whose trace matches Path, and whose task matches Task,
@@ -119,6 +128,7 @@ func Default() Config {
 		CatchUp:  "once",
 		Settle:   15 * time.Minute,
 		Sources:  []Source{},
+		Formats:  []Format{},
 		Rules:    []string{},
 		Budget:   Budget{Tokens: 10_000_000, Period: "month"},
 		Endpoint: Endpoint{

@@ -45,6 +45,9 @@ func (c *Config) resolve(dir string, getenv func(string) string) []*FieldError {
 			r.path(fmt.Sprintf("%s.expect[%d].claims", key, j), &s.Expect[j].Claims)
 		}
 	}
+	for i := range c.Formats {
+		r.path(fmt.Sprintf("formats[%d].jq_file", i), &c.Formats[i].JQFile)
+	}
 	for i := range c.Rules {
 		r.path(fmt.Sprintf("rules[%d]", i), &c.Rules[i])
 	}

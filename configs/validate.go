@@ -78,7 +78,7 @@ func (c Config) faults() []*FieldError {
 	if c.Settle < 0 {
 		k.add("settle", "%v is negative", c.Settle)
 	}
-	k.sources(c.Sources)
+	k.sources(c.Sources, k.formats(c.Formats))
 	k.budget(c.Budget)
 	k.endpoint(c.Endpoint)
 	k.rerun(c.Rerun)
@@ -99,12 +99,33 @@ func (k *checker) schedule(spec string) {
 	}
 }
 
-func (k *checker) sources(sources []Source) {
+// formats checks the operator's own formats and returns the names that a source
+// may have.
+func (k *checker) formats(formats []Format) []string {
+	seen := map[string]bool{}
+	names := slices.Clone(Formats)
+	for i, f := range formats {
+		key := fmt.Sprintf("formats[%d]", i)
+		k.name(key, f.Name, sourceName, "letters, digits and . _ -", seen)
+		switch {
+		case slices.Contains(Formats, f.Name):
+			k.add(key+".name", "%q is the name of a built-in format; choose another", f.Name)
+		case f.JQ != "" && f.JQFile != "":
+			k.add(key+".jq", "stands beside jq_file; keep one of them")
+		case strings.TrimSpace(f.JQ) == "" && f.JQFile == "":
+			k.add(key+".jq", "is missing; write a jq filter that makes native records, or name its file in jq_file")
+		}
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func (k *checker) sources(sources []Source, formats []string) {
 	seen := map[string]bool{}
 	for i, s := range sources {
 		key := fmt.Sprintf("sources[%d]", i)
 		k.name(key, s.Name, sourceName, "letters, digits and . _ -", seen)
-		k.oneOf(key+".format", s.Format, Formats...)
+		k.oneOf(key+".format", s.Format, formats...)
 		if len(s.Paths) == 0 {
 			k.add(key+".paths", "is missing; list one path or glob at least")
 		}

@@ -28,7 +28,8 @@ type Source struct {
 	Name string
 	// Patterns are absolute paths with doublestar wildcards.
 	Patterns []string
-	Format   string // a reader's name, "" or auto: by content
+	Format   string       // a reader's name, "" or auto: by content
+	Own      trace.Reader // of a format of the operator's own; it goes before Format
 	Expect   []Expect
 }
 
@@ -136,6 +137,9 @@ func (s Source) root(file string) string {
 }
 
 func (s Source) reader() trace.Reader {
+	if s.Own != nil {
+		return s.Own
+	}
 	if read, ok := detect.Named(s.Format); ok {
 		return read
 	}

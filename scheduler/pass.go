@@ -141,6 +141,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 	now := p.Now()
 	record := auditRecord{store.AuditRecord{File: file.state(src.Name, now)}}
 	var items []rerun.Item
+	keys := runKeys{}
 	for run, err := range src.reader()(ctx, opened) {
 		if err != nil {
 			return false, err
@@ -162,7 +163,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 		if err != nil {
 			return false, err
 		}
-		verdicts, err := runRecord(src.Name, file.Path, report, now)
+		verdicts, err := runRecord(keys.next(src.Name, run, file.Path), src.Name, file.Path, report, now)
 		if err != nil {
 			return false, err
 		}

@@ -46,6 +46,19 @@ func RunKey(source string, run *trace.Run, path string) string {
 	return hashOf(source, "path", path)
 }
 
+// runKeys gives the runs of one file their keys: runs that cannot be told apart by
+// their ids are told apart by their order.
+type runKeys map[string]int
+
+func (k runKeys) next(source string, run *trace.Run, path string) string {
+	key := RunKey(source, run, path)
+	k[key]++
+	if n := k[key]; n > 1 {
+		return hashOf(key, "run of the file", strconv.Itoa(n))
+	}
+	return key
+}
+
 // ClaimKey identifies a claim over all versions of a run: its first eight digits
 // are what people type.
 func ClaimKey(runKey string, j audit.Judged) string {
@@ -53,9 +66,8 @@ func ClaimKey(runKey string, j audit.Judged) string {
 }
 
 // runRecord makes what is stored of one audited run.
-func runRecord(source, path string, r *audit.Report, now time.Time) (store.RunRecord, error) {
+func runRecord(key, source, path string, r *audit.Report, now time.Time) (store.RunRecord, error) {
 	run := r.Run
-	key := RunKey(source, run, path)
 	rec := store.RunRecord{
 		RunKey: key, TraceHash: hex.EncodeToString(run.SHA256[:]), Source: source, Path: path,
 		Format: run.Format, SessionID: trace.Redact(run.ID), Calls: report.CallCount(run), BadLines: len(run.BadLines),
@@ -156,11 +168,12 @@ func FirstTrace(sources []Source) rerun.FirstTrace {
 			return false, nil // deleted or unreadable: the re-run is judged alone
 		}
 		defer closer.Close()
+		keys := runKeys{}
 		for run, err := range src.reader()(ctx, opened) {
 			if err != nil {
 				return false, nil
 			}
-			if hex.EncodeToString(run.SHA256[:]) == it.TraceHash && RunKey(it.Source, run, it.Path) == it.RunKey {
+			if key := keys.next(it.Source, run, it.Path); key == it.RunKey && hex.EncodeToString(run.SHA256[:]) == it.TraceHash {
 				return true, use(run)
 			}
 		}

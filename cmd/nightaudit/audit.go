@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"nightaudit/report"
 	"nightaudit/scheduler"
 	"nightaudit/trace"
+	"nightaudit/trace/custom"
 	"nightaudit/trace/detect"
 )
 
@@ -22,6 +24,7 @@ import (
 type auditFlags struct {
 	claims, schema, format string
 	packs                  []string
+	input, jq              string
 	json                   bool
 }
 
@@ -29,6 +32,8 @@ func (f *auditFlags) add(cmd *cobra.Command, formats string) {
 	cmd.Flags().StringVar(&f.claims, "claims", "", "claims file, JSON or YAML (default: TRACE.claims.json or .yaml beside the trace)")
 	cmd.Flags().StringVar(&f.schema, "schema", "", "pinned tool schema that the trace's envelopes must follow")
 	cmd.Flags().StringSliceVar(&f.packs, "rules", nil, "rule packs of your own, beside the built-in one")
+	cmd.Flags().StringVar(&f.input, "input-format", "auto", "form of the traces, in place of looking at their content: "+strings.Join(detect.Formats(), ", "))
+	cmd.Flags().StringVar(&f.jq, "jq", "", "file with a jq filter that turns the values of a trace into native records")
 	cmd.Flags().StringVar(&f.format, "format", "text", "what to print: "+formats)
 	cmd.Flags().BoolVar(&f.json, "json", false, "short for --format json")
 }
@@ -155,6 +160,9 @@ func withOpenReports(ctx context.Context, file string, f auditFlags, use func([]
 
 // inputs reads what the flags name.
 func (f *auditFlags) inputs() (audit.Rules, []claims.Claim, error) {
+	if _, err := f.reader(); err != nil { // said once, and not for each trace
+		return audit.Rules{}, nil, err
+	}
 	pack, err := rulesOf(f.packs)
 	if err != nil {
 		return pack, nil, plainPath(err)
@@ -199,6 +207,10 @@ func (f *auditFlags) load(pack audit.Rules) ([]claims.Claim, error) {
 
 // auditFile audits every run of one file.
 func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []claims.Claim, pack audit.Rules) ([]*audit.Report, error) {
+	read, err := f.reader()
+	if err != nil {
+		return nil, err
+	}
 	if f.claims == "" {
 		if beside := scheduler.ClaimsBeside(src.Name); beside != "" {
 			list, err := scheduler.LoadClaims(beside, claims.SourceFile, pack.Kinds)
@@ -209,7 +221,7 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 		}
 	}
 	var reports []*audit.Report
-	for run, err := range detect.Read(ctx, src) {
+	for run, err := range read(ctx, src) {
 		if err != nil {
 			return nil, fmt.Errorf("read trace: %w", err)
 		}
@@ -223,6 +235,29 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 		reports = append(reports, rep)
 	}
 	return reports, nil
+}
+
+// reader is that of the flags.
+func (f *auditFlags) reader() (trace.Reader, error) {
+	if f.jq != "" {
+		filter, err := os.ReadFile(f.jq)
+		if err != nil {
+			return nil, fmt.Errorf("read the jq filter: %w", plainPath(err))
+		}
+		format, err := custom.New(f.jq, string(filter))
+		if err != nil {
+			return nil, err
+		}
+		return format.Read, nil
+	}
+	if f.input == "" || f.input == "auto" {
+		return detect.Read, nil
+	}
+	read, ok := detect.Named(f.input)
+	if !ok {
+		return nil, fmt.Errorf("--input-format %s is not known; it is auto or one of %s", f.input, strings.Join(detect.Formats(), ", "))
+	}
+	return read, nil
 }
 
 // plainPath says what is wrong with a path in plain words.

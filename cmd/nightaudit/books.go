@@ -184,7 +184,8 @@ func checkConfig(cmd *cobra.Command, cfg configs.Config) error {
 	_, plan, endpointErr := endpointOf(cfg, os.Getenv)
 	_, budgetErr := location("budget.timezone", cfg.Budget.Timezone)
 	_, rulesErr := rulesOf(cfg.Rules)
-	if err := errors.Join(toolsErr, endpointErr, budgetErr, rulesErr); err != nil {
+	_, formatsErr := sourcesOf(cfg)
+	if err := errors.Join(toolsErr, endpointErr, budgetErr, rulesErr, formatsErr); err != nil {
 		return err
 	}
 	w := cmd.OutOrStdout()

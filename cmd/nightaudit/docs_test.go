@@ -69,7 +69,7 @@ func TestDocs_YAML(t *testing.T) {
 		return ""
 	}
 	n := 0
-	for _, file := range []string{"README.md", "docs/claims.md", "docs/operating.md", "docs/config.md", "CONTRIBUTING.md"} {
+	for _, file := range []string{"README.md", "docs/claims.md", "docs/operating.md", "docs/config.md", "docs/formats.md", "CONTRIBUTING.md"} {
 		for _, b := range blocks(t, file) {
 			if b.lang != "yaml" {
 				continue
@@ -97,6 +97,9 @@ func TestDocs_YAML(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 			}
 			if _, _, err := endpointOf(cfg, getenv); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			if _, err := sourcesOf(cfg); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
 		}
@@ -139,7 +142,7 @@ func TestDocs_Commands(t *testing.T) {
 	command := regexp.MustCompile(`nightaudit ((?:[a-z-]+ ?)+)((?:.*?--[a-z-]+)*)`)
 	flag := regexp.MustCompile(`--([a-z-]+)`)
 	n := 0
-	for _, file := range []string{"README.md", "docs/claims.md", "docs/operating.md", "docs/json.md", "docs/exit-codes.md", "docs/config.md"} {
+	for _, file := range []string{"README.md", "docs/claims.md", "docs/operating.md", "docs/json.md", "docs/exit-codes.md", "docs/config.md", "docs/formats.md"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,8 @@ import (
 	"nightaudit/rerun/tools"
 	"nightaudit/scheduler"
 	"nightaudit/store"
+	"nightaudit/trace"
+	"nightaudit/trace/custom"
 )
 
 // databaseName is the SQLite file below the state directory.
@@ -102,9 +104,13 @@ func (n *night) build() error {
 	if err != nil {
 		return fmt.Errorf("rules: %w", err)
 	}
+	sources, err := sourcesOf(n.cfg)
+	if err != nil {
+		return err
+	}
 	n.pass = &scheduler.Pass{
 		Rules: pack,
-		Store: n.store, Queue: n.queue, Sources: sourcesOf(n.cfg), Policy: rerun.Policy{Unsupported: n.cfg.Rerun.Unsupported}, Tools: set,
+		Store: n.store, Queue: n.queue, Sources: sources, Policy: rerun.Policy{Unsupported: n.cfg.Rerun.Unsupported}, Tools: set,
 		Settle: n.cfg.Settle, Reaudit: n.opts.reaudit, DryRun: n.opts.dryRun, Now: n.opts.now, Log: n.opts.log,
 	}
 	client, plan, err := endpointOf(n.cfg, n.opts.getenv)
@@ -300,14 +306,31 @@ func endpointOf(cfg configs.Config, getenv func(string) string) (*endpoint.Clien
 	return c, "", nil
 }
 
-func sourcesOf(cfg configs.Config) []scheduler.Source {
+// sourcesOf makes the sources of a night, with the operator's own formats compiled.
+func sourcesOf(cfg configs.Config) ([]scheduler.Source, error) {
+	own := map[string]trace.Reader{}
+	for _, f := range cfg.Formats {
+		filter := f.JQ
+		if f.JQFile != "" {
+			text, err := os.ReadFile(f.JQFile)
+			if err != nil {
+				return nil, fmt.Errorf("formats: %w", plainPath(err))
+			}
+			filter = string(text)
+		}
+		format, err := custom.New(f.Name, filter)
+		if err != nil {
+			return nil, fmt.Errorf("formats: %w", err)
+		}
+		own[f.Name] = format.Read
+	}
 	var out []scheduler.Source
 	for _, s := range cfg.Sources {
-		src := scheduler.Source{Name: s.Name, Patterns: s.Paths, Format: s.Format}
+		src := scheduler.Source{Name: s.Name, Patterns: s.Paths, Format: s.Format, Own: own[s.Format]}
 		for _, e := range s.Expect {
 			src.Expect = append(src.Expect, scheduler.Expect{Path: e.Path, Task: e.Task, Claims: e.Claims})
 		}
 		out = append(out, src)
 	}
-	return out
+	return out, nil
 }
