@@ -123,6 +123,23 @@ func (v Value) Int() (int64, bool) {
 	return n, err == nil
 }
 
+// ExitCode reads a number as an exit code. Windows writes codes beyond 31 bits,
+// and damage writes anything: what does not fit becomes the nearest that does,
+// what is no integer the highest, so that only 0 is ever read as 0.
+func (v Value) ExitCode() (code int32, ok bool) {
+	if v.Kind() != KindNumber {
+		return 0, false
+	}
+	if n, ok := v.Int(); ok {
+		return int32(max(math.MinInt32, min(n, math.MaxInt32))), true
+	}
+	digits, _, _ := bytes.Cut(bytes.ToLower(v.raw), []byte("e"))
+	if bytes.ContainsAny(digits, "123456789") {
+		return math.MaxInt32, true
+	}
+	return 0, true // 0.0, -0e5
+}
+
 // Float returns a number, 0 for every other kind or out of range.
 func (v Value) Float() float64 {
 	if v.Kind() != KindNumber {

@@ -157,3 +157,28 @@ func TestValue_UniqueNames(t *testing.T) {
 		t.Errorf("a long key makes an error of %d bytes", len(err.Error()))
 	}
 }
+
+func TestValue_ExitCode(t *testing.T) {
+	for text, want := range map[string]int32{
+		"0": 0, "1": 1, "-1": -1, "-0": 0, "0.0": 0, "0e9": 0,
+		"3221225477": math.MaxInt32, "-4294967296": math.MinInt32,
+		"99999999999999999999": math.MaxInt32, "1e400": math.MaxInt32, "1e-400": math.MaxInt32, "0.5": math.MaxInt32, "1.0": math.MaxInt32,
+	} {
+		v, err := ParseValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := v.ExitCode(); !ok || got != want {
+			t.Errorf("%s: %d, %v, want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{`"0"`, "null", "true", "[0]", "{}"} {
+		v, err := ParseValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := v.ExitCode(); ok {
+			t.Errorf("%s is read as %d", text, got)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"bytes"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -90,8 +89,9 @@ func begins(text string, starts []string) bool {
 func (r *reading) exitInResult() (int32, bool) {
 	r.load()
 	for _, key := range []string{"exit_code", "exitCode", "return_code", "returncode"} {
-		if code, ok := r.result.Get(key).Int(); ok {
-			return int32(max(math.MinInt32, min(code, math.MaxInt32))), true // never wrapped: it might become 0
+		v := r.result.Get(key)
+		if code, ok := v.ExitCode(); ok && !bytes.ContainsAny(v.Raw(), ".eE") {
+			return code, true
 		}
 	}
 	return 0, false

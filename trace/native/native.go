@@ -236,10 +236,7 @@ func setResult(c *trace.Call, v trace.Value, results ...string) bool {
 	if c.IsError == trace.FlagAbsent {
 		c.IsError = v.Get("is_error").Flag()
 	}
-	if code, ok := v.Get("exit_code").Int(); ok {
-		// Windows writes codes beyond 31 bits; none of them may turn into 0.
-		c.HasExit, c.ExitCode = true, int32(max(math.MinInt32, min(code, math.MaxInt32)))
-	}
+	c.ExitCode, c.HasExit = v.Get("exit_code").ExitCode()
 	c.Status = textOr(v.Get("status"), c.Status)
 	result := firstGiven(v, results...)
 	c.Result = result.Body()
