@@ -32,10 +32,15 @@ func (f *auditFlags) add(cmd *cobra.Command, formats string) {
 	cmd.Flags().StringVar(&f.claims, "claims", "", "claims file, JSON or YAML (default: TRACE.claims.json or .yaml beside the trace)")
 	cmd.Flags().StringVar(&f.schema, "schema", "", "pinned tool schema that the trace's envelopes must follow")
 	cmd.Flags().StringSliceVar(&f.packs, "rules", nil, "rule packs of your own, beside the built-in one")
-	cmd.Flags().StringVar(&f.input, "input-format", "auto", "form of the traces, in place of looking at their content: "+strings.Join(detect.Formats(), ", "))
-	cmd.Flags().StringVar(&f.jq, "jq", "", "file with a jq filter that turns the values of a trace into native records")
+	f.addInput(cmd)
 	cmd.Flags().StringVar(&f.format, "format", "text", "what to print: "+formats)
 	cmd.Flags().BoolVar(&f.json, "json", false, "short for --format json")
+}
+
+// addInput adds the flags that say how traces are read.
+func (f *auditFlags) addInput(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.input, "input-format", "auto", "form of the traces, in place of looking at their content: "+strings.Join(detect.Formats(), ", "))
+	cmd.Flags().StringVar(&f.jq, "jq", "", "file with a jq filter that turns the values of a trace into native records")
 }
 
 func (f *auditFlags) check(formats ...string) error {

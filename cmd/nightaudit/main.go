@@ -97,7 +97,7 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 	var config string
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: the first of $NIGHTAUDIT_CONFIG, ~/.config/nightaudit/nightaudit.yaml, /etc/nightaudit/nightaudit.yaml)")
 	root.AddCommand(
-		auditCmd(), cutCmd(&config), runCmd(&config), rerunCmd(&config), budgetCmd(&config), reportCmd(&config), statusCmd(&config), explainCmd(&config), claimsCmd(), rulesCmd(), verifyCmd(&config), configCmd(&config),
+		auditCmd(), cutCmd(&config), runCmd(&config), rerunCmd(&config), budgetCmd(&config), reportCmd(&config), statusCmd(&config), explainCmd(&config), convertCmd(), claimsCmd(), rulesCmd(), verifyCmd(&config), configCmd(&config),
 		demoCmd(), demoToolCmd(),
 	)
 	return root

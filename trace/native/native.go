@@ -129,6 +129,8 @@ func (r *reader) record(rec trace.Record) {
 		run.Task = textOr(rec.Get("task"), run.Task)
 		run.Cwd = textOr(rec.Get("cwd"), run.Cwd)
 		run.Started = timestamp(rec.Get("ts"))
+		// What was converted from a format that records no ends has none to record.
+		run.NoEndRecords = run.NoEndRecords || rec.Get("no_end_records").Flag() == trace.FlagTrue
 	case "action":
 		run.Statements = append(run.Statements, trace.Statement{Pos: rec.Pos, Body: rec.Body(), Action: true})
 	case "claim", "claims":
@@ -221,7 +223,7 @@ func (r *reader) toolResult(rec trace.Record) {
 			return
 		}
 	}
-	c := trace.Call{ID: id, Tool: rec.Get("tool").Text(), Pos: rec.Pos, ResultPos: rec.Pos, Record: rec.Body(), ResultOnly: true}
+	c := trace.Call{ID: id, Tool: rec.Get("tool").Text(), Pos: rec.Pos, ResultPos: rec.Pos, Record: rec.Body(), Cwd: rec.Get("cwd").Text(), ResultOnly: true}
 	setResult(&c, rec.Value, "result", "content", "response")
 	r.run.Calls = append(r.run.Calls, c)
 	if _, ok := r.open[id]; !ok && id != "" {
