@@ -58,7 +58,13 @@ type Scanner struct {
 
 // NewScanner starts at the beginning of src.
 func NewScanner(ctx context.Context, src Source) *Scanner {
-	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine}
+	return NewScannerAt(ctx, src, 0)
+}
+
+// NewScannerAt is a NewScanner whose records stand at base and on, as those do of
+// a Source's history; see Behind.
+func NewScannerAt(ctx context.Context, src Source, base int64) *Scanner {
+	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine, pos: base}
 }
 
 // Record returns the record that Next has found; it is valid until the next call

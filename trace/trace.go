@@ -75,6 +75,9 @@ type Body struct {
 	Offset int64
 	Length uint32
 	Sum    uint32 // CRC-32C of the bytes as they were scanned
+	// Inner: the bytes are a string, and the value is what its text says. Many
+	// formats write arguments as JSON within a string.
+	Inner bool
 }
 
 // Present tells whether a value was recorded.
@@ -217,8 +220,9 @@ func NewRun(src Source, format string) *Run {
 	return &Run{Source: src.Name, Format: format, src: src}
 }
 
-// Body reads the bytes of a value again. It fails with ErrRewritten when they
-// are no longer those that were scanned. The absent Body gives nil.
+// Body reads the bytes of a value again, of an Inner one those of the text. It
+// fails with ErrRewritten when they are no longer those that were scanned. The
+// absent Body gives nil.
 func (r *Run) Body(b Body) ([]byte, error) {
 	if !b.Present() {
 		return nil, nil
@@ -233,14 +237,21 @@ func (r *Run) Body(b Body) ([]byte, error) {
 	if crc32.Checksum(buf, castagnoli) != b.Sum {
 		return nil, ErrRewritten
 	}
+	if b.Inner {
+		return []byte(Value{raw: buf}.Text()), nil
+	}
 	return buf, nil
 }
 
-// Value reads a body again and hands it out as a Value.
+// Value reads a body again and hands it out as a Value. What stands within an
+// Inner one has no place of its own.
 func (r *Run) Value(b Body) (Value, error) {
 	raw, err := r.Body(b)
 	if err != nil || raw == nil {
 		return Value{}, err
+	}
+	if b.Inner {
+		return ParseValue(raw)
 	}
 	return Value{raw: raw, offset: b.Offset}, nil
 }

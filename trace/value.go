@@ -79,6 +79,21 @@ func (v Value) Body() Body {
 	return Body{Offset: v.offset, Length: uint32(len(v.raw)), Sum: crc32.Checksum(v.raw, castagnoli)}
 }
 
+// Inner returns the object or list that a string holds as text, and the Body under
+// which a Run finds it again. Every other value is returned as it is.
+func (v Value) Inner() (Value, Body) {
+	b := v.Body()
+	if v.Kind() != KindString {
+		return v, b
+	}
+	inner, err := ParseValue([]byte(v.Text()))
+	if err != nil || inner.Kind() != KindObject && inner.Kind() != KindArray {
+		return v, b
+	}
+	b.Inner = true
+	return inner, b
+}
+
 // Given tells whether the value is there and not null.
 func (v Value) Given() bool { return len(v.raw) > 0 && v.raw[0] != 'n' }
 

@@ -1,7 +1,8 @@
 // Package detect picks the reader of a trace by its content: the bytes of a file
 // go in, the Runs of the reader that recognises its first records come out. File
 // names are not looked at, and nothing is judged. What no format recognises is
-// read as native, whose reader counts the records that it does not know.
+// read as native, whose reader counts the records that it does not know. Compressed
+// files are unpacked first, whatever their format.
 package detect
 
 import (
@@ -12,6 +13,7 @@ import (
 
 	"nightaudit/trace"
 	"nightaudit/trace/native"
+	"nightaudit/trace/unpack"
 )
 
 // maxRecords is how many readable records are looked at. Claude Code files may
@@ -24,19 +26,34 @@ const maxHead = 32 << 20
 
 // Read reads a trace of any known format.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
+	return unpack.Reader(readText)(ctx, src)
+}
+
+func readText(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 	return func(yield func(*trace.Run, error) bool) {
-		format, err := Format(ctx, src)
+		format, err := formatOfText(ctx, src)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		read, _ := Named(format)
-		read(ctx, src)(yield)
+		for _, f := range formats() {
+			if f.name == format {
+				f.read(ctx, src)(yield)
+			}
+		}
 	}
 }
 
 // Format names the format of a trace.
 func Format(ctx context.Context, src trace.Source) (string, error) {
+	text, err := unpack.Open(ctx, src)
+	if err != nil {
+		return "", fmt.Errorf("detect format: %w", err)
+	}
+	return formatOfText(ctx, text.Source)
+}
+
+func formatOfText(ctx context.Context, src trace.Source) (string, error) {
 	document, err := trace.SpansLines(src)
 	if err != nil {
 		return "", fmt.Errorf("detect format: %w", err)
@@ -67,7 +84,7 @@ func Format(ctx context.Context, src trace.Source) (string, error) {
 func Named(name string) (trace.Reader, bool) {
 	for _, f := range formats() {
 		if f.name == name {
-			return f.read, true
+			return unpack.Reader(f.read), true
 		}
 	}
 	return nil, false
