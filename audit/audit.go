@@ -97,12 +97,12 @@ type Rules struct {
 	Statements func(text string) (fit []claims.Claim, notChecked []string)
 }
 
-// ledger is the run as the judge sees it: outcomes are worked out once a call,
+// ledger is the run as the judge sees it: what a call means is worked out once,
 // when a requirement first asks.
 type ledger struct {
 	run      *trace.Run
 	tables   *outcome.Tables
-	outcomes []*outcome.Outcome
+	views    []*outcome.View
 	whole    bool
 	secrets  []SecretAt
 	searched map[int]bool // calls whose secrets are among them
@@ -124,7 +124,7 @@ func newLedger(run *trace.Run, tables *outcome.Tables) *ledger {
 	if tables == nil {
 		tables = outcome.DefaultTables()
 	}
-	l := &ledger{run: run, tables: tables, outcomes: make([]*outcome.Outcome, len(run.Calls)), whole: run.Whole(), lost: map[int]bool{}, searched: map[int]bool{}}
+	l := &ledger{run: run, tables: tables, views: make([]*outcome.View, len(run.Calls)), whole: run.Whole(), lost: map[int]bool{}, searched: map[int]bool{}}
 	parents := map[trace.ID]bool{}
 	for i := range run.Calls {
 		parents[run.Calls[i].Parent] = true
@@ -143,15 +143,20 @@ func newLedger(run *trace.Run, tables *outcome.Tables) *ledger {
 
 // outcome returns what became of call i.
 func (l *ledger) outcome(i int) outcome.Outcome {
-	if l.outcomes[i] == nil {
-		o, err := l.tables.Of(l.run, &l.run.Calls[i])
-		if err != nil {
-			l.fail(i, err)
-			o = outcome.Outcome{Kind: outcome.Unknown, Evidence: outcome.None, Detail: err.Error()}
-		}
-		l.outcomes[i] = &o
+	o, err := l.view(i).Outcome()
+	if err != nil {
+		l.fail(i, err)
+		return outcome.Outcome{Kind: outcome.Unknown, Evidence: outcome.None, Detail: err.Error()}
 	}
-	return *l.outcomes[i]
+	return o
+}
+
+// view returns call i as package outcome sees it.
+func (l *ledger) view(i int) *outcome.View {
+	if l.views[i] == nil {
+		l.views[i] = l.tables.View(l.run, &l.run.Calls[i])
+	}
+	return l.views[i]
 }
 
 // fail notes an error of reading what belongs to call i, -1 for none. Bytes that

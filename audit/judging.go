@@ -96,11 +96,12 @@ func (j *judging) unclear() verdict {
 // summary returns the summary of the tests that the call ran, nil where there is
 // none. A claim that asks for tests makes the call a test run.
 func (j *judging) summary() *outcome.Summary {
-	read := j.tables.Tests
+	v := j.view(j.candidate.call)
+	read := v.Tests
 	if j.show.Tests != nil {
-		read = j.tables.TestsAsked
+		read = v.TestsAsked
 	}
-	s, err := read(j.run, &j.run.Calls[j.candidate.call])
+	s, err := read()
 	if err != nil {
 		j.fail(j.candidate.call, err)
 	}

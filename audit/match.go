@@ -39,7 +39,7 @@ func (l *ledger) facts(i int) *facts {
 	if l.known[i] != nil {
 		return l.known[i]
 	}
-	c := &l.run.Calls[i]
+	v := l.view(i)
 	f := &facts{}
 	var err error
 	note := func(e error) {
@@ -47,18 +47,18 @@ func (l *ledger) facts(i int) *facts {
 			l.fail(i, e)
 		}
 	}
-	f.classes, err = l.tables.Classify(l.run, c)
+	f.classes, err = v.Classes()
 	note(err)
-	f.shell, err = l.tables.Commands(l.run, c)
+	f.shell, err = v.Shell()
 	note(err)
-	files, err := l.tables.Paths(l.run, c)
+	files, err := v.Files()
 	note(err)
 	f.files = files
 	f.paths = touched{Read: full(files.Read), Written: full(files.Written), Removed: full(files.Removed), Named: full(files.Named)}
 	if args, ok := l.args(i); ok {
 		f.args = args
 	}
-	f.cwd, err = outcome.Cwd(l.run, c)
+	f.cwd, err = v.Cwd()
 	note(err)
 	l.known[i] = f
 	return f

@@ -1,73 +1,26 @@
 package outcome
 
-import (
-	"strings"
+import "nightaudit/trace"
 
-	"nightaudit/trace"
-)
+// Of judges one call of a run by the default tables; see View.Outcome.
+func Of(run *trace.Run, c *trace.Call) (Outcome, error) { return defaults.Of(run, c) }
 
-// Commands reads a shell call by the default tables; see Tables.Commands.
-func Commands(run *trace.Run, c *trace.Call) (Shell, error) { return defaults.Commands(run, c) }
+// Of judges one call of a run by these tables.
+func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) { return t.View(run, c).Outcome() }
 
-// Classify is Tables.Classify by the default tables.
-func Classify(run *trace.Run, c *trace.Call) (Set, error) { return defaults.Classify(run, c) }
+// Commands reads a shell call by the default tables; see View.Shell.
+func Commands(run *trace.Run, c *trace.Call) (Shell, error) { return defaults.View(run, c).Shell() }
 
-// Paths is Tables.Paths by the default tables.
-func Paths(run *trace.Run, c *trace.Call) (Files, error) { return defaults.Paths(run, c) }
+// Classify returns a call's classes by the default tables; see View.Classes.
+func Classify(run *trace.Run, c *trace.Call) (Set, error) { return defaults.View(run, c).Classes() }
 
-// Tests is Tables.Tests by the default tables.
-func Tests(run *trace.Run, c *trace.Call) (*Summary, error) { return defaults.Tests(run, c) }
+// Paths returns the files that a call names by the default tables; see View.Files.
+func Paths(run *trace.Run, c *trace.Call) (Files, error) { return defaults.View(run, c).Files() }
 
-// TestsAsked is Tables.TestsAsked by the default tables.
-func TestsAsked(run *trace.Run, c *trace.Call) (*Summary, error) { return defaults.TestsAsked(run, c) }
+// Tests reads a test run's summary by the default tables; see View.Tests.
+func Tests(run *trace.Run, c *trace.Call) (*Summary, error) { return defaults.View(run, c).Tests() }
 
-// Classify returns the classes of a call: those of its tool, and for a shell call
-// those of each of its commands.
-func (t *Tables) Classify(run *trace.Run, c *trace.Call) (Set, error) {
-	args, err := run.Value(c.Args)
-	if err != nil {
-		return nil, err
-	}
-	out := t.classesOf(c, args)
-	shell, err := t.Commands(run, c)
-	if err != nil {
-		return nil, err
-	}
-	opaque := false
-	for i := range shell.Commands {
-		opaque = opaque || shell.Commands[i].opaque
-		for class := range shell.Commands[i].Classes {
-			out[class] = true
-		}
-	}
-	if opaque && !out[ClassTest] { // a script that prints a summary has run tests
-		tests, err := t.Tests(run, c)
-		if err != nil {
-			return nil, err
-		}
-		if tests != nil {
-			out[ClassTest] = true
-		}
-	}
-	return out, nil
-}
-
-// classesOf is the classes of a call by its tool: a tool that both shows and
-// edits files says in its arguments which of them it does.
-func (t *Tables) classesOf(c *trace.Call, args trace.Value) Set {
-	out := t.Classes(c.Tool)
-	if out[ClassEdit] && strings.EqualFold(args.Get("command").Text(), "view") {
-		delete(out, ClassEdit)
-		out[ClassRead] = true
-	}
-	return out
-}
-
-// Cwd returns the directory that a call ran in, "" where it is not known.
-func Cwd(run *trace.Run, c *trace.Call) (string, error) {
-	args, err := run.Value(c.Args)
-	if err != nil {
-		return "", err
-	}
-	return callCwd(run, c, args), nil
+// TestsAsked is View.TestsAsked by the default tables.
+func TestsAsked(run *trace.Run, c *trace.Call) (*Summary, error) {
+	return defaults.View(run, c).TestsAsked()
 }

@@ -41,17 +41,16 @@ var (
 	patchKeys = []string{"input", "patch", "diff", "patch_text", "patchText"}
 )
 
-// Paths returns the files that a call reads, writes and removes: those of its
-// arguments, and for a shell call those of each command.
-func (t *Tables) Paths(run *trace.Run, c *trace.Call) (Files, error) {
+// paths finds the files that a call names.
+func (v *View) paths() (Files, error) {
 	var out Files
-	args, err := run.Value(c.Args)
+	args, err := v.run.Value(v.call.Args)
 	if err != nil {
 		return out, err
 	}
-	classes := t.classesOf(c, args)
+	classes := v.tables.classesOf(v.call, args)
 	if classes[ClassShell] {
-		shell, err := t.Commands(run, c)
+		shell, err := v.parse()
 		for i := range shell.Commands {
 			cmd := &shell.Commands[i]
 			out.Read = appendPaths(out.Read, cmd.Cwd, cmd.Reads)
@@ -60,7 +59,7 @@ func (t *Tables) Paths(run *trace.Run, c *trace.Call) (Files, error) {
 		}
 		return out, err
 	}
-	cwd := callCwd(run, c, args)
+	cwd := callCwd(v.run, v.call, args)
 	names := argumentPaths(args)
 	switch {
 	case classes[ClassEdit]:

@@ -59,29 +59,26 @@ type Outcome struct {
 // or called off before it ran.
 func (o Outcome) Ran() bool { return o.Kind != Denied && o.Kind != Cancelled }
 
-// Of judges one call of a run. It reads the call's bodies only where the flags do
-// not decide; the error is that of reading them.
-func Of(run *trace.Run, c *trace.Call) (Outcome, error) { return defaults.Of(run, c) }
-
-// Of is the package's Of by these tables.
-func (t *Tables) Of(run *trace.Run, c *trace.Call) (Outcome, error) {
+// judge tries the rules in their order.
+func (v *View) judge() (Outcome, error) {
+	t, c := v.tables, v.call
 	classes := t.Classes(c.Tool)
 	// A status that says that the call never ran ends it, with or without a result.
 	if status := strings.ToLower(c.Status); pendingStatus[status] || !c.ResultPos.Set() && !deniedStatus[status] && !cancelledStatus[status] {
 		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: c.Status}, nil
 	}
-	r := &reading{run: run, call: c, classes: classes}
+	r := &reading{view: v, run: v.run, call: c, classes: classes}
 	if o, done := r.notRun(t); done || r.err != nil {
 		return o, r.err
 	}
-	if o, done := r.testsFailed(t); done || r.err != nil {
+	if o, done := r.testsFailed(); done || r.err != nil {
 		return o, r.err
 	}
 	code, hasCode := c.ExitCode, c.HasExit
 	if !hasCode {
 		code, hasCode = r.exitInResult()
 	}
-	if hasCode && code != 0 && !r.accepts(t, code) {
+	if hasCode && code != 0 && !r.accepts(code) {
 		return Outcome{Kind: Error, Evidence: ExitCode, ExitCode: code}, r.err
 	}
 	if !hasCode {

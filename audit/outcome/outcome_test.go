@@ -178,8 +178,8 @@ func TestTables_Extended(t *testing.T) {
 	tables.Wrappers["within"] = Wrapper{Skip: 1}
 	tables.DeniedStarts = append(tables.DeniedStarts, "Nope")
 	run, c := first(t, call("launch", `"exit_code":3,"args":{"command":"within 5 frob"},"result":"2 passed in 0.1s"`))
-	set, err := tables.Classify(run, c)
-	s, errTests := tables.Tests(run, c)
+	set, err := tables.View(run, c).Classes()
+	s, errTests := tables.View(run, c).Tests()
 	o, errOf := tables.Of(run, c)
 	if err != nil || errTests != nil || errOf != nil || !set[ClassTest] || brief(s) != "2/0/0/0" || o.Kind != OK {
 		t.Errorf("%v %v %+v", set, s, o)

@@ -33,6 +33,7 @@ func words(list ...string) map[string]bool {
 
 // reading looks into one call's bodies, each at most once.
 type reading struct {
+	view    *View
 	run     *trace.Run
 	call    *trace.Call
 	classes Set
@@ -99,11 +100,11 @@ func (r *reading) exitInResult() (int32, bool) {
 
 // testsFailed recognises a test run that says itself that tests failed: whatever
 // the exit code, which a pipe may have hidden.
-func (r *reading) testsFailed(t *Tables) (Outcome, bool) {
+func (r *reading) testsFailed() (Outcome, bool) {
 	if !r.classes.any(ClassShell, ClassTest) {
 		return Outcome{}, false
 	}
-	s, err := t.Tests(r.run, r.call)
+	s, err := r.view.Tests()
 	if err != nil {
 		r.err = err
 		return Outcome{}, false
@@ -118,11 +119,11 @@ func (r *reading) testsFailed(t *Tables) (Outcome, bool) {
 var changeFailed = regexp.MustCompile(`(?m)(^|: )(cd|pushd): .*(No such file|[Nn]ot a directory|[Pp]ermission denied|can't cd|HOME not set)`)
 
 // accepts tells whether an exit code other than 0 is an answer of the command.
-func (r *reading) accepts(t *Tables, code int32) bool {
+func (r *reading) accepts(code int32) bool {
 	if !r.classes[ClassShell] {
 		return false
 	}
-	shell, err := t.Commands(r.run, r.call)
+	shell, err := r.view.parse()
 	if err != nil {
 		r.err = err
 		return false

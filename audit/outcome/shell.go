@@ -67,9 +67,8 @@ func (c Command) Group() string { return c.Cwd + "\x00" + c.Text }
 // scriptKeys are the arguments that hold a shell call's command, in this order.
 var scriptKeys = []string{"command", "cmd", "script", "input", "code"}
 
-// Commands reads what a call of class shell ran; the zero Shell for a call of any
-// other class, and for one without a command.
-func (t *Tables) Commands(run *trace.Run, c *trace.Call) (Shell, error) {
+// commands reads what a call of class shell ran.
+func (t *Tables) commands(run *trace.Run, c *trace.Call) (Shell, error) {
 	if !t.Classes(c.Tool)[ClassShell] {
 		return Shell{}, nil
 	}

@@ -45,28 +45,16 @@ func (s *Summary) String() string {
 	return strings.Join(out, ", ")
 }
 
-// Tests returns the summary of the test run that a call was. It is nil where no
-// command of the call invoked a runner (printing a saved log is no test run), and
-// where the output holds no summary that is known. A script or a target counts as
-// a runner when what it prints holds a summary.
-func (t *Tables) Tests(run *trace.Run, c *trace.Call) (*Summary, error) {
-	return t.tests(run, c, false)
-}
-
-// TestsAsked reads the summary of a call that a claim takes for a test run: of
-// any call but one that only prints what is there.
-func (t *Tables) TestsAsked(run *trace.Run, c *trace.Call) (*Summary, error) {
-	return t.tests(run, c, true)
-}
-
-func (t *Tables) tests(run *trace.Run, c *trace.Call, asked bool) (*Summary, error) {
-	classes := t.Classes(c.Tool)
+// tests looks for a summary in what the call returned.
+func (v *View) tests(asked bool) (*Summary, error) {
+	run, c := v.run, v.call
+	classes := v.tables.Classes(c.Tool)
 	var runners []string
 	switch {
 	case !c.ResultPos.Set() || classes.any(ClassRead, ClassSearch, ClassEdit):
 		return nil, nil
 	case classes[ClassShell]:
-		shell, err := t.Commands(run, c)
+		shell, err := v.parse()
 		if err != nil {
 			return nil, err
 		}
