@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,6 +32,9 @@ type Source struct {
 	Format   string       // a reader's name, "" or auto: by content
 	Own      trace.Reader // of a format of the operator's own; it goes before Format
 	Expect   []Expect
+	// Scratch is where copies of databases lie for a moment; "": where temporary
+	// files do.
+	Scratch string
 }
 
 // Expect names the claims file for the runs whose path and task match. An empty
@@ -110,9 +114,24 @@ func (s Source) walk(ctx context.Context, pattern string, found map[string]File)
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			f.Inode = st.Ino
 		}
+		f.withLog()
 		found[full] = f
 		return nil
 	}, doublestar.WithNoFollow(), doublestar.WithFilesOnly())
+}
+
+// withLog takes the write-ahead log of a database for a part of it: what is new
+// stands there first.
+func (f *File) withLog() {
+	switch filepath.Ext(f.Path) {
+	case ".db", ".sqlite", ".sqlite3":
+		if log, err := os.Stat(f.Path + "-wal"); err == nil {
+			f.Size += log.Size()
+			if log.ModTime().After(f.ModTime) {
+				f.ModTime = log.ModTime()
+			}
+		}
+	}
 }
 
 func isClaimsFile(path string) bool {
@@ -209,14 +228,21 @@ func matches(pattern, file string) (bool, error) {
 
 // prefixChanged tells whether a file that was audited before no longer begins
 // with what was audited: it was written over, not appended to.
+//
+// Only JSON Lines are appended to: documents, on one line or several, and databases
+// are written anew each time.
 func prefixChanged(ctx context.Context, src trace.Source, before store.FileState) (bool, error) {
-	if before.SHA256 == "" {
+	if before.SHA256 == "" || src.Database != nil {
 		return false, nil
+	}
+	if document, err := trace.SpansLines(src); err != nil || document {
+		return false, err
 	}
 	if src.Size < before.Size {
 		return true, nil
 	}
 	h := sha256.New()
+	lines := false
 	buf := make([]byte, 256<<10)
 	r := io.NewSectionReader(src, 0, before.Size)
 	for {
@@ -225,6 +251,7 @@ func prefixChanged(ctx context.Context, src trace.Source, before store.FileState
 		}
 		n, err := r.Read(buf)
 		h.Write(buf[:n])
+		lines = lines || bytes.ContainsRune(bytes.TrimRight(buf[:n], "\n"), '\n')
 		if err == io.EOF {
 			break
 		}
@@ -232,7 +259,7 @@ func prefixChanged(ctx context.Context, src trace.Source, before store.FileState
 			return false, fmt.Errorf("read %s: %w", src.Name, err)
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)) != before.SHA256, nil
+	return lines && hex.EncodeToString(h.Sum(nil)) != before.SHA256, nil
 }
 
 // seen returns what the store knows of a source's files, by path.

@@ -125,7 +125,7 @@ func (p *Pass) auditFile(ctx context.Context, src Source, file File, before stor
 			err = fmt.Errorf("this is a bug, please report it: panic while auditing: %v\n%s", v, debug.Stack())
 		}
 	}()
-	opened, closer, err := OpenTrace(src.root(file.Path), file.Path)
+	opened, closer, err := OpenTrace(src.root(file.Path), file.Path, src.Scratch)
 	if err != nil {
 		return false, err
 	}

@@ -163,7 +163,7 @@ func FirstTrace(sources []Source) rerun.FirstTrace {
 		if i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == it.Source }); i >= 0 {
 			src = sources[i]
 		}
-		opened, closer, err := OpenTrace(src.root(it.Path), it.Path)
+		opened, closer, err := OpenTrace(src.root(it.Path), it.Path, src.Scratch)
 		if err != nil {
 			return false, nil // deleted or unreadable: the re-run is judged alone
 		}

@@ -20,8 +20,9 @@ const maxSiblings = 10_000
 // OpenTrace opens a trace for reading. Siblings that its reader asks for lie below
 // root, the folder that the source is configured with; "" is the trace's own
 // folder. Only regular files are opened: a pipe or device would hang the night.
-// The caller closes what it gets, which closes the siblings' root too.
-func OpenTrace(root, file string) (trace.Source, io.Closer, error) {
+// The caller closes what it gets, which closes the siblings' root too. Scratch is
+// where the copy of a database lies for a moment, "" the folder for temporary files.
+func OpenTrace(root, file, scratch string) (trace.Source, io.Closer, error) {
 	if root == "" {
 		root = filepath.Dir(file)
 	}
@@ -39,6 +40,9 @@ func OpenTrace(root, file string) (trace.Source, io.Closer, error) {
 	if rel, err := filepath.Rel(root, filepath.Dir(file)); err == nil && filepath.IsLocal(rel) {
 		src.Sibling = siblingIn(dir, rel, root)
 		src.Siblings = siblingsIn(dir, rel)
+	}
+	if isDatabase(src) {
+		src.Database = databaseIn(file, scratch)
 	}
 	return src, closers{f, dir}, nil
 }

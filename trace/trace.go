@@ -13,6 +13,7 @@ package trace
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -37,6 +38,9 @@ type Source struct {
 	// Siblings lists the regular files that match a path.Match pattern relative
 	// to this file's folder, sorted. Nil: there are none.
 	Siblings func(pattern string) ([]string, error)
+	// Database opens what this file holds where it is an SQLite database, without
+	// touching it. Nil: it is none. The caller closes what it gets.
+	Database func(context.Context) (*sql.DB, io.Closer, error)
 }
 
 // ErrNoSibling is returned by OpenSibling where the Source has no others.

@@ -178,7 +178,7 @@ func (f *auditFlags) inputs() (audit.Rules, []claims.Claim, error) {
 
 // withTrace opens a trace, audits its runs and hands their reports to use.
 func withTrace(ctx context.Context, file string, f auditFlags, given []claims.Claim, pack audit.Rules, use func([]*audit.Report) error) error {
-	src, closer, err := scheduler.OpenTrace("", file)
+	src, closer, err := scheduler.OpenTrace("", file, "")
 	if err != nil {
 		return fmt.Errorf("open trace: %w", plainPath(err))
 	}

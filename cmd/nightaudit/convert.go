@@ -37,7 +37,7 @@ Exit status: 0 it was written, 3 it could not.`,
 			if err != nil {
 				return err
 			}
-			src, closer, err := scheduler.OpenTrace("", args[0])
+			src, closer, err := scheduler.OpenTrace("", args[0], "")
 			if err != nil {
 				return fmt.Errorf("open trace: %w", plainPath(err))
 			}

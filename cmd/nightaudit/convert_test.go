@@ -46,7 +46,7 @@ func convertFiles(t *testing.T) []string {
 func TestConvert(t *testing.T) {
 	runs := 0
 	for _, file := range convertFiles(t) {
-		src, closer, err := scheduler.OpenTrace("", file)
+		src, closer, err := scheduler.OpenTrace("", file, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,10 @@ import (
 // databaseName is the SQLite file below the state directory.
 const databaseName = "nightaudit.db"
 
+// scratchName is the folder, below the state directory, in which copies of agents'
+// databases lie for a moment.
+const scratchName = "scratch"
+
 // nightOptions are what a night takes from its surroundings.
 type nightOptions struct {
 	getenv func(string) string
@@ -64,6 +68,9 @@ func openNight(ctx context.Context, cfg configs.Config, o nightOptions) (n *nigh
 	}
 	if n.unlock, err = scheduler.Lock(filepath.Join(cfg.StateDir, "lock")); err != nil {
 		return n, err
+	}
+	if err := os.RemoveAll(filepath.Join(cfg.StateDir, scratchName)); err != nil { // of a run that was killed
+		return n, fmt.Errorf("state directory (state_dir): %w", err)
 	}
 	if n.store, err = store.Open(ctx, filepath.Join(cfg.StateDir, databaseName), store.Options{Now: o.now}); err != nil {
 		return n, err
@@ -326,7 +333,7 @@ func sourcesOf(cfg configs.Config) ([]scheduler.Source, error) {
 	}
 	var out []scheduler.Source
 	for _, s := range cfg.Sources {
-		src := scheduler.Source{Name: s.Name, Patterns: s.Paths, Format: s.Format, Own: own[s.Format]}
+		src := scheduler.Source{Name: s.Name, Patterns: s.Paths, Format: s.Format, Own: own[s.Format], Scratch: filepath.Join(cfg.StateDir, scratchName)}
 		for _, e := range s.Expect {
 			src.Expect = append(src.Expect, scheduler.Expect{Path: e.Path, Task: e.Task, Claims: e.Claims})
 		}

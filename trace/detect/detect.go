@@ -7,9 +7,12 @@ package detect
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"nightaudit/trace"
 	"nightaudit/trace/native"
@@ -31,6 +34,16 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 
 func readText(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 	return func(yield func(*trace.Run, error) bool) {
+		if src.Database != nil {
+			db, closer, err := src.Database(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			defer closer.Close() //nolint:errcheck // a copy, which is gone already
+			// It is looked at and read through one copy.
+			src.Database = func(context.Context) (*sql.DB, io.Closer, error) { return db, io.NopCloser(nil), nil }
+		}
 		format, err := formatOfText(ctx, src)
 		if err != nil {
 			yield(nil, err)
@@ -54,6 +67,9 @@ func Format(ctx context.Context, src trace.Source) (string, error) {
 }
 
 func formatOfText(ctx context.Context, src trace.Source) (string, error) {
+	if src.Database != nil {
+		return databaseFormat(ctx, src)
+	}
 	document, err := trace.SpansLines(src)
 	if err != nil {
 		return "", fmt.Errorf("detect format: %w", err)
@@ -98,6 +114,28 @@ func Formats() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// databaseFormat names the format of an SQLite database.
+func databaseFormat(ctx context.Context, src trace.Source) (string, error) {
+	db, closer, err := src.Database(ctx)
+	if err != nil {
+		return "", fmt.Errorf("detect format: %w", err)
+	}
+	defer closer.Close() //nolint:errcheck // a copy, which is gone already
+	var tried []string
+	for _, f := range formats() {
+		if f.database == nil {
+			continue
+		}
+		tried = append(tried, f.name)
+		if is, err := f.database(ctx, db); err != nil {
+			return "", fmt.Errorf("detect format: %w", err)
+		} else if is {
+			return f.name, nil
+		}
+	}
+	return "", fmt.Errorf("%s is an SQLite database, but not of an agent that is known: looked for the tables of %s", src.Name, strings.Join(tried, ", "))
 }
 
 // documentFormat names the format of a file that is one JSON text, "" for one

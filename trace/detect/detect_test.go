@@ -12,6 +12,7 @@ import (
 
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
 )
 
@@ -79,7 +80,7 @@ func TestRead_UnreadableFile(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	if want := []string{claudecode.Format, native.Format}; !slices.Equal(Formats(), want) {
+	if want := []string{claudecode.Format, goose.Format, native.Format}; !slices.Equal(Formats(), want) {
 		t.Errorf("formats %q, want %q", Formats(), want)
 	}
 	for _, f := range Formats() {

@@ -1,8 +1,12 @@
 package detect
 
 import (
+	"context"
+	"database/sql"
+
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
 )
 
@@ -18,13 +22,17 @@ type format struct {
 	// document tells whether a file that is one JSON text is of this format. Nil: it
 	// has no such form.
 	document func(doc trace.Value) bool
+	// database tells whether an SQLite database is of this format. Nil: it has no
+	// such form.
+	database func(ctx context.Context, db *sql.DB) (bool, error)
 }
 
 // formats holds every format, in the order in which they are asked.
 func formats() []format {
 	return []format{
-		{native.Format, native.Read, native.IsRecord, native.IsDocument},
-		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{native.Format, native.Read, native.IsRecord, native.IsDocument, nil},
+		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil, nil},
+		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument, goose.IsDatabase},
 	}
 }
 

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
 )
 
@@ -27,6 +28,10 @@ var samples = map[string][]sample{
 	native.Format: {
 		{file: "../native/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"args"}},
 		{file: "../native/testdata/steps.json", document: true, ids: []string{"id", "call_id"}, args: []string{"args"}},
+	},
+	goose.Format: {
+		{file: "../goose/testdata/session.jsonl", ids: []string{"id"}, args: []string{"arguments"}},
+		{file: "../goose/testdata/export.json", document: true, ids: []string{"id"}, args: []string{"arguments"}},
 	},
 	claudecode.Format: {
 		{file: "../claudecode/testdata/mixed.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
