@@ -85,7 +85,7 @@ func newRoot() *cobra.Command {
 and says PASS, UNSUPPORTED or CONTRADICTED, each with its evidence.
 
 Start with:  nightaudit demo
-Then:        nightaudit audit TRACE --claims CLAIMS`,
+Then:        nightaudit init, or nightaudit audit TRACE --claims CLAIMS`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -98,7 +98,7 @@ Then:        nightaudit audit TRACE --claims CLAIMS`,
 	root.PersistentFlags().StringVar(&config, "config", "", "configuration file (default: the first of $NIGHTAUDIT_CONFIG, ~/.config/nightaudit/nightaudit.yaml, /etc/nightaudit/nightaudit.yaml)")
 	root.AddCommand(
 		auditCmd(), cutCmd(&config), runCmd(&config), rerunCmd(&config), budgetCmd(&config), reportCmd(&config), statusCmd(&config), explainCmd(&config), convertCmd(), claimsCmd(), rulesCmd(), verifyCmd(&config), configCmd(&config),
-		demoCmd(), demoToolCmd(),
+		initCmd(&config), demoCmd(), demoToolCmd(),
 	)
 	return root
 }
