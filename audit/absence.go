@@ -12,14 +12,21 @@ import (
 
 // notCall judges a requirement of must_not_call: no call that fits has run.
 func (l *ledger) notCall(name string, m *claims.Matcher) Finding {
-	var ran []int
+	var ran, hidden []int
 	for i := range l.run.Calls {
-		if how, _ := l.match(m, i); how == fits && l.outcome(i).Ran() {
+		switch how, _ := l.match(m, i); {
+		case how < veiled || !l.outcome(i).Ran():
+		case how == veiled:
+			hidden = append(hidden, i)
+		default:
 			ran = append(ran, i)
 		}
 	}
 	if len(ran) > 0 {
 		return Finding{Requirement: name, Verdict: Contradicted, Reason: ForbiddenCall, Calls: l.refs(ran), rests: true, Detail: "a call that the claim rules out has run"}
+	}
+	if len(hidden) > 0 {
+		return Finding{Requirement: name, Verdict: Unsupported, Reason: Redacted, Calls: l.refs(hidden), rests: true, Detail: "what a call was about was redacted; it may be the one that the claim rules out"}
 	}
 	return l.absent(Finding{Requirement: name, Verdict: Pass})
 }
@@ -30,11 +37,14 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 	var counted, unclear, hidden []int
 	seen := map[string]bool{}
 	for i := range l.run.Calls {
-		if how, _ := l.match(&c.Of, i); how != fits {
+		how, commands := l.match(&c.Of, i)
+		if how < veiled {
 			continue
 		}
-		switch l.outcome(i).Kind {
-		case outcome.OK:
+		switch o := l.became(i, commands); {
+		case o.Kind == outcome.OK && how == veiled:
+			hidden = append(hidden, i)
+		case o.Kind == outcome.OK:
 			if c.Distinct != nil {
 				v, ok := l.valueAt(i, c.Distinct)
 				if l.redacted(v) { // it may be one more, or one of those counted
@@ -48,7 +58,7 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 				seen[key] = true
 			}
 			counted = append(counted, i)
-		case outcome.Suspect, outcome.Unknown:
+		case o.Kind == outcome.Suspect || o.Kind == outcome.Unknown || o.Kind == outcome.Error && !l.owned(i, commands):
 			unclear = append(unclear, i)
 		}
 	}
@@ -77,8 +87,11 @@ func (l *ledger) count(name string, c *claims.Count) Finding {
 		return f
 	case n < least && n+len(unclear) >= least:
 		f.Verdict, f.Reason, f.Calls, f.rests = Unsupported, NoOutcome, l.refs(unclear), true
-		if l.outcome(unclear[0]).Kind == outcome.Suspect {
+		switch l.outcome(unclear[0]).Kind {
+		case outcome.Suspect:
 			f.Reason = Suspect
+		case outcome.Error:
+			f.Reason = MaskedExit
 		}
 		f.Detail = fmt.Sprintf("%d are known to have succeeded, and it cannot be told of %d more", n, len(unclear))
 		return f
@@ -132,10 +145,15 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 	first := map[string]int{}
 	var evidence, hidden, keyless []int
 	for i := range l.run.Calls {
-		if how, _ := l.match(&d.Match, i); how != fits {
+		how, commands := l.match(&d.Match, i)
+		if how < veiled {
 			continue
 		}
-		if k := l.outcome(i).Kind; k != outcome.OK && k != outcome.Pending {
+		if k := l.became(i, commands).Kind; k != outcome.OK && k != outcome.Pending {
+			continue
+		}
+		if how == veiled {
+			hidden = append(hidden, i)
 			continue
 		}
 		var key any
@@ -185,20 +203,54 @@ func (l *ledger) noDuplicates(name string, d *claims.NoDuplicates) Finding {
 // quote judges that a text occurs in some tool's result.
 func (l *ledger) quote(name, text string) Finding {
 	for i := range l.run.Calls {
-		out, err := outcome.Output(l.run, &l.run.Calls[i])
-		if err != nil {
-			l.fail(i, err)
-			continue
-		}
-		// An error that is recorded beside an empty result was returned as well.
-		if e, err := l.run.Value(l.run.Calls[i].Error); err == nil && e.Kind() == trace.KindString {
-			out += "\n" + e.Text()
-		}
-		if strings.Contains(out, text) {
+		if l.returnedText(i, text) {
 			return Finding{Requirement: name, Verdict: Pass, Calls: l.refs([]int{i}), rests: true}
 		}
 	}
 	return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: QuoteMissing, Detail: "no tool returned the text that is quoted"})
+}
+
+// returnedText tells whether call i returned a text: as its output is written, in
+// one of the texts of a structured result, or in an error that is recorded beside
+// a result.
+func (l *ledger) returnedText(i int, text string) bool {
+	c := &l.run.Calls[i]
+	out, err := outcome.Output(l.run, c)
+	if err != nil {
+		l.fail(i, err)
+		return false
+	}
+	if strings.Contains(out, text) {
+		return true
+	}
+	for _, body := range []trace.Body{c.Result, c.Structured, c.Error} {
+		v, err := l.run.Value(body)
+		if err != nil {
+			l.fail(i, err)
+			return false
+		}
+		if decoded, err := v.Decode(); err == nil && holdsText(decoded, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsText tells whether a text stands in one of the texts of a decoded value.
+func holdsText(v any, text string) bool {
+	switch t := v.(type) {
+	case string:
+		return strings.Contains(t, text)
+	case []any:
+		return slices.ContainsFunc(t, func(e any) bool { return holdsText(e, text) })
+	case map[string]any:
+		for _, e := range t {
+			if holdsText(e, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // runEnd judges how the run ended.
@@ -230,125 +282,4 @@ func (l *ledger) runEnd(r *claims.RunEnd) []Finding {
 		out = append(out, f)
 	}
 	return out
-}
-
-// coverage judges that every line of a file was read.
-func (l *ledger) coverage(name string, c *claims.Coverage) Finding {
-	var spans []span
-	var read []int
-	for i := range l.run.Calls {
-		f := l.facts(i)
-		if !f.classes[outcome.ClassRead] || l.outcome(i).Kind != outcome.OK ||
-			!slices.ContainsFunc(f.paths.Read, func(p string) bool { return pathFits(c.Path, p, l.run.Cwd) }) {
-			continue
-		}
-		read = append(read, i)
-		if s, ok := l.spanOf(i, c.Lines); ok {
-			spans = append(spans, s)
-		}
-	}
-	if len(read) == 0 {
-		return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NoCall, Detail: "it was never read"})
-	}
-	if got := covered(spans, c.Lines); got < c.Lines {
-		return l.absent(Finding{
-			Requirement: name, Verdict: Unsupported, Reason: PartialRead, Calls: l.refs(read), rests: l.whole,
-			Detail: fmt.Sprintf("%d of %d lines were read", got, c.Lines), Expected: encode(c.Lines), Observed: encode(got),
-		})
-	}
-	return Finding{Requirement: name, Verdict: Pass, Calls: l.refs(read), rests: true}
-}
-
-// span is a range of lines, both ends included.
-type span struct{ from, to int }
-
-// truncationMarks show, at either end of what a read returned, that it was cut.
-var truncationMarks = []string{"<persisted-output>", "[truncated", "… truncated", "... truncated", "(truncated)"}
-
-// spanOf returns the lines that a read covers; false for one that was cut.
-func (l *ledger) spanOf(i, lines int) (span, bool) {
-	text, err := outcome.Output(l.run, &l.run.Calls[i])
-	if err != nil {
-		l.fail(i, err)
-		return span{}, false
-	}
-	// 200 characters are at most 800 bytes.
-	head, tail := []rune(text[:min(len(text), 800)]), []rune(text[max(0, len(text)-800):])
-	ends := [2]string{string(head[:min(len(head), 200)]), string(tail[max(0, len(tail)-200):])}
-	for _, m := range truncationMarks {
-		if strings.Contains(ends[0], m) || strings.Contains(ends[1], m) {
-			return span{}, false
-		}
-	}
-	if f := l.facts(i); f.shell.Text != "" {
-		return shellSpan(f.shell, lines)
-	}
-	args, err := l.run.Value(l.run.Calls[i].Args)
-	if err != nil {
-		l.fail(i, err)
-		return span{}, false
-	}
-	s := span{1, lines}
-	if from, ok := number(args, "offset", "start_line", "line_start"); ok {
-		s.from = max(from, 1)
-	}
-	if limit, ok := number(args, "limit"); ok {
-		s.to = s.from + limit - 1
-	} else if to, ok := number(args, "end_line", "line_end"); ok {
-		s.to = to
-	}
-	return s, s.to >= s.from
-}
-
-// shellSpan returns the lines that a shell command shows whole: cat, head -n N,
-// sed -n 'A,Bp'. What goes into a pipe, or through anything else, may be cut.
-func shellSpan(sh outcome.Shell, lines int) (span, bool) {
-	if len(sh.Commands) == 0 || !sh.Commands[len(sh.Commands)-1].Trusted {
-		return span{}, false
-	}
-	cmd := sh.Commands[len(sh.Commands)-1]
-	for _, other := range sh.Commands[:len(sh.Commands)-1] {
-		if !harmless(other) {
-			return span{}, false
-		}
-	}
-	words := strings.Join(cmd.Argv, " ")
-	var from, to int
-	switch {
-	case len(cmd.Argv) == 2 && cmd.Argv[0] == "cat":
-		return span{1, lines}, true
-	case scan(words, "head -n %d", &to) || scan(words, "head -%d", &to):
-		return span{1, to}, true
-	case scan(words, "sed -n %d,%dp", &from, &to):
-		return span{max(from, 1), to}, true
-	}
-	return span{}, false
-}
-
-func scan(s, format string, values ...any) bool {
-	n, _ := fmt.Sscanf(s, format, values...)
-	return n == len(values)
-}
-
-func number(v trace.Value, names ...string) (int, bool) {
-	for _, n := range names {
-		if i, ok := v.Get(n).Int(); ok && i >= 0 && i < 1<<31 {
-			return int(i), true
-		}
-	}
-	return 0, false
-}
-
-// covered counts the lines from 1 to lines that the spans cover.
-func covered(spans []span, lines int) int {
-	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
-	n, at := 0, 0
-	for _, s := range spans {
-		from, to := max(s.from, at+1), min(s.to, lines)
-		if to >= from {
-			n += to - from + 1
-			at = to
-		}
-	}
-	return n
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"nightaudit/audit/claims"
 	"nightaudit/audit/outcome"
@@ -79,13 +80,14 @@ func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []Cons
 		if c.ResultOnly || m == nil && c.Tool != tool {
 			continue
 		}
-		how, command := fits, -1
+		how := fits
+		var commands []int
 		if m != nil {
-			if how, command = l.match(m, i); how == noFit {
+			if how, commands = l.match(m, i); how == noFit {
 				continue
 			}
 		}
-		o := l.outcome(i)
+		o := l.became(i, commands)
 		one := ConsideredCall{CallRef: l.ref(i), Counts: how == fits && o.Kind == outcome.OK, Why: fmt.Sprintf("%s (%s)", o.Kind, o.Evidence)}
 		if o.Kind == outcome.Error {
 			one.Why += because(o)
@@ -93,12 +95,31 @@ func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []Cons
 		switch {
 		case how == otherTarget:
 			one.Why += "; on another target"
-		case i <= bound && !l.followsWithin(candidate{i, command}, bound, s):
+		case how == veiled:
+			one.Why += "; what it was about was redacted"
+		case i <= bound && !l.anyFollows(i, commands, bound, s):
 			one.Counts, one.Why = false, fmt.Sprintf("%s; older than %s on %s", one.Why, after, l.place(bound))
-		case m != nil && one.Counts && !l.trusted(i, command):
+		case m != nil && one.Counts && !l.anyTrusted(i, commands):
 			one.Why += "; its exit code is not that of this command"
 		}
 		out = append(out, one)
 	}
 	return out
+}
+
+// anyTrusted tells whether the status of call i is that of one of its commands that
+// fit.
+func (l *ledger) anyTrusted(i int, commands []int) bool {
+	if commands == nil {
+		return l.trusted(i, -1)
+	}
+	return slices.ContainsFunc(commands, func(k int) bool { return l.trusted(i, k) })
+}
+
+// anyFollows tells whether, in the call that sets the bound, a command that fits
+// stands behind the one that sets it.
+func (l *ledger) anyFollows(i int, commands []int, bound int, s *claims.Show) bool {
+	return slices.ContainsFunc(commands, func(k int) bool {
+		return l.followsWithin(candidate{i, k, commands}, bound, s)
+	})
 }

@@ -57,7 +57,10 @@ func (l *ledger) ground(g claims.Ground, before trace.Position) Finding {
 // groundByMatch judges a comparison whose call is picked by a matcher: the latest
 // one, or any that passes.
 func (l *ledger) groundByMatch(g claims.Ground) Finding {
-	list, _ := l.candidates(g.Match)
+	list, _, hidden := l.candidates(g.Match)
+	if len(list) == 0 && len(hidden) > 0 {
+		return Finding{Verdict: Unsupported, Reason: Redacted, Calls: l.refs(hidden), rests: true, Detail: "what such a call was about was redacted"}
+	}
 	if len(list) == 0 {
 		return l.absent(Finding{Verdict: Unsupported, Reason: NoCall, Detail: "no call that the ground names is recorded"})
 	}

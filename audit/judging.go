@@ -26,7 +26,7 @@ func (j *judging) ended() (verdict, bool) {
 	case outcome.Pending:
 		return verdict{reason: Pending, detail: "it was started, and no end of it is recorded"}, true
 	case outcome.Error:
-		if !j.owned(j.candidate.call, j.candidate.command) && !j.endsChain(j.candidate.call, j.candidate.command) {
+		if !j.owned(j.candidate.call, j.candidate.all) && !j.endsChain(j.candidate.call, j.candidate.command) {
 			if v := j.contradicted(); v.reason != "" {
 				return v, true
 			}

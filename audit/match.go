@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -70,58 +71,139 @@ type fit int
 const (
 	noFit       fit = iota
 	otherTarget     // all but path or cwd
+	veiled          // it may fit: what the matcher asks for was redacted
 	fits
 )
 
-// match tries a matcher on call i. Command is the index of the simple command
-// that fits, -1 where the call is no shell call or the whole command fits.
-func (l *ledger) match(m *claims.Matcher, i int) (how fit, command int) {
+// match tries a matcher on call i. Commands are the simple commands that fit; nil
+// where the call is no shell call, or the matcher is about the whole of it.
+func (l *ledger) match(m *claims.Matcher, i int) (how fit, commands []int) {
 	c := &l.run.Calls[i]
-	command = -1
 	if c.ResultOnly || m.Tool != "" && !globs(m.Tool, c.Tool) {
-		return noFit, command
+		return noFit, nil
 	}
 	f := l.facts(i)
+	how = l.matchArgs(m, f)
+	if how == noFit {
+		return noFit, nil
+	}
+	byTool := m.Class == "" || l.tables.Classes(c.Tool)[outcome.Class(m.Class)]
+	if f.shell.Text != "" && l.tables.IsMark(f.shell.Text) && (m.Cmd != nil || m.Path != "" || !byTool) {
+		return veiled, nil
+	}
 	if m.Class != "" && !f.classes[outcome.Class(m.Class)] {
-		return noFit, command
+		return noFit, nil
 	}
+	var target fit
+	switch {
+	case len(f.shell.Commands) == 0 || byTool && m.Cmd == nil && m.Path == "" && m.Cwd == "":
+		if m.Cmd != nil && (f.shell.Text == "" || !m.Cmd.MatchString(f.shell.Text)) {
+			return noFit, nil
+		}
+		target = l.matchTarget(m, f)
+	default:
+		if commands, target = l.matchCommands(m, f, byTool); target == noFit {
+			return noFit, nil
+		}
+	}
+	return min(how, target), commands
+}
+
+// matchArgs compares arguments: fits, veiled or noFit.
+func (l *ledger) matchArgs(m *claims.Matcher, f *facts) fit {
+	how := fits
 	for _, a := range m.Args {
-		if v, ok := lookup(f.args, a.Path); !ok || !equal(v, a.Value) {
-			return noFit, command
+		switch v, ok := lookup(f.args, a.Path); {
+		case ok && equal(v, a.Value):
+		case ok && l.redacted(v) || l.redacted(f.args):
+			how = veiled
+		default:
+			return noFit
 		}
 	}
-	if m.Cmd != nil || m.Class != "" && len(f.shell.Commands) > 0 && !l.tables.Classes(c.Tool)[outcome.Class(m.Class)] {
-		var ok bool
-		if command, ok = matchCommand(m, f); !ok {
-			return noFit, command
+	return how
+}
+
+// matchTarget compares path and cwd with a call as a whole: fits, veiled or
+// otherTarget.
+func (l *ledger) matchTarget(m *claims.Matcher, f *facts) fit {
+	if m.Cwd != "" && !cwdFits(m.Cwd, f.cwd) {
+		return otherTarget
+	}
+	return l.matchPath(m, f.files.For(outcome.Class(m.Class)))
+}
+
+// matchPath tells whether one of the paths that a call is about fits.
+func (l *ledger) matchPath(m *claims.Matcher, paths []outcome.Path) fit {
+	if m.Path == "" {
+		return fits
+	}
+	how := otherTarget
+	for _, p := range paths {
+		switch {
+		case pathFits(m.Path, p.Full(), l.run.Cwd):
+			return fits
+		case l.tables.IsMark(p.Name):
+			how = veiled
 		}
 	}
-	if m.Path != "" && !l.matchPath(m, f) || m.Cwd != "" && !matchCwd(m.Cwd, f, command) {
-		return otherTarget, command
+	return how
+}
+
+// matchCommands finds the simple commands of a shell call that fit class and cmd,
+// and of these the ones that fit path and cwd. Where none fits cmd, the whole
+// command is tried.
+func (l *ledger) matchCommands(m *claims.Matcher, f *facts, byTool bool) (list []int, how fit) {
+	named := false // a command fits cmd, whatever its class
+	for k := range f.shell.Commands {
+		cmd := &f.shell.Commands[k]
+		if m.Cmd != nil && !m.Cmd.MatchString(cmd.Text) {
+			continue
+		}
+		named = true
+		if !byTool && !cmd.Classes[outcome.Class(m.Class)] {
+			continue
+		}
+		target := otherTarget
+		if cwd := cmd.Cwd; m.Cwd == "" || cwdFits(m.Cwd, cmp.Or(cwd, f.cwd)) {
+			target = l.matchPath(m, cmd.Files().For(outcome.Class(m.Class)))
+		}
+		if target > how {
+			list, how = nil, target
+		}
+		if target == how {
+			list = append(list, k)
+		}
 	}
-	return fits, command
+	if how == noFit && !named && m.Cmd.MatchString(f.shell.Text) {
+		return nil, l.matchTarget(m, f)
+	}
+	return meant(f.shell.Commands, list), how
+}
+
+// meant leaves out of the commands that fit a matcher those that only speak of
+// another one that does: echo, and a command that takes the output of the other.
+func meant(commands []outcome.Command, list []int) []int {
+	around := func(k, inner int) bool {
+		return inner < k && commands[k].Dynamic && strings.ContainsAny(commands[k].Text, "$`<>") && strings.Contains(commands[k].Text, commands[inner].Text)
+	}
+	if len(list) < 2 {
+		return list
+	}
+	var out []int
+	for _, k := range list {
+		if !harmless(commands[k]) && !slices.ContainsFunc(list, func(inner int) bool { return around(k, inner) }) {
+			out = append(out, k)
+		}
+	}
+	if len(out) == 0 {
+		return list
+	}
+	return out
 }
 
 func globs(pattern, name string) bool {
 	return claims.Glob(pattern, strings.ReplaceAll(name, "/", "\x00")) // a tool's name has no folders
-}
-
-// matchCommand finds the simple command of a shell call that fits class and cmd;
-// the whole command is tried too.
-func matchCommand(m *claims.Matcher, f *facts) (int, bool) {
-	byTool := m.Class == "" || m.Class == string(outcome.ClassShell)
-	for k, cmd := range f.shell.Commands {
-		if (byTool || cmd.Classes[outcome.Class(m.Class)]) && (m.Cmd == nil || m.Cmd.MatchString(cmd.Text)) {
-			return k, true
-		}
-	}
-	return -1, m.Cmd != nil && f.shell.Text != "" && m.Cmd.MatchString(f.shell.Text)
-}
-
-// matchPath tells whether one of the paths that the call touches fits: for edits
-// those that it writes or removes, for reads those that it reads.
-func (l *ledger) matchPath(m *claims.Matcher, f *facts) bool {
-	return slices.ContainsFunc(full(f.files.For(outcome.Class(m.Class))), func(p string) bool { return pathFits(m.Path, p, l.run.Cwd) })
 }
 
 // slashed is a path with slashes for the backslashes of Windows.
@@ -166,13 +248,9 @@ func pathFits(glob, p, cwd string) bool {
 	return false
 }
 
-// matchCwd tells whether a call ran in a directory or below. One whose directory
-// is not known may have.
-func matchCwd(dir string, f *facts, command int) bool {
-	cwd := f.cwd
-	if command >= 0 && f.shell.Commands[command].Cwd != "" {
-		cwd = f.shell.Commands[command].Cwd
-	}
+// cwdFits tells whether a directory is this one or below. One that is not known may
+// be.
+func cwdFits(dir, cwd string) bool {
 	if cwd == "" {
 		return true
 	}
@@ -186,28 +264,58 @@ func matchCwd(dir string, f *facts, command int) bool {
 	return cwd == dir || strings.HasPrefix(cwd, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// owned tells whether a failure of call i is that of the command that fits: for a
-// shell call whose exit code says so only if no other command could have set it.
-// Commands that cannot fail (echo, true) do not count.
-func (l *ledger) owned(i, command int) bool {
-	f := l.facts(i)
-	if l.outcome(i).Evidence != outcome.ExitCode || len(f.shell.Commands) < 2 || command < 0 {
+// became returns what became of the commands of call i that fit a matcher: where
+// none of them runs tests, tests that failed beside them say nothing of them.
+func (l *ledger) became(i int, commands []int) outcome.Outcome {
+	o := l.outcome(i)
+	if o.Evidence != outcome.TestsFailed || commands == nil {
+		return o
+	}
+	list := l.facts(i).shell.Commands
+	if slices.ContainsFunc(commands, func(k int) bool { return list[k].Classes[outcome.ClassTest] }) {
+		return o
+	}
+	apart, err := l.view(i).OutcomeApart()
+	if err != nil {
+		l.fail(i, err)
+	}
+	return apart
+}
+
+// owned tells whether a failure of call i is that of the commands that fit: only if
+// no other command could have set the status that says so, or printed the tests
+// that failed. Commands that cannot fail (echo, true) do not count.
+func (l *ledger) owned(i int, commands []int) bool {
+	list := l.facts(i).shell.Commands
+	if commands == nil || len(list) < 2 {
 		return true
 	}
-	for k, cmd := range f.shell.Commands {
-		if k != command && (k > command || cmd.Trusted) && !harmless(cmd) {
+	var other func(k int) bool // whether it may be another command's failure
+	switch l.became(i, commands).Evidence {
+	case outcome.TestsFailed:
+		other = func(k int) bool { return list[k].Classes[outcome.ClassTest] }
+	case outcome.ExitCode, outcome.Flag, outcome.Status:
+		if !slices.ContainsFunc(commands, func(k int) bool { return list[k].Trusted }) {
+			return false
+		}
+		other = func(k int) bool { return (k > commands[0] || list[k].Trusted) && !harmless(list[k]) }
+	default:
+		return true
+	}
+	for k := range list {
+		if other(k) && !slices.Contains(commands, k) {
 			return false
 		}
 	}
-	return f.shell.Commands[command].Trusted
+	return true
 }
 
 // endsChain tells whether the command that fits is the last one of a call whose
-// exit code says what became of it: where the code is no success this command has
-// not succeeded, though it may be another one before it that failed.
+// status says what became of it: where that is no success this command has not
+// succeeded, though it may be another one before it that failed.
 func (l *ledger) endsChain(i, command int) bool {
 	commands := l.facts(i).shell.Commands
-	if command < 0 || !commands[command].Trusted {
+	if command < 0 || !commands[command].Trusted || l.became(i, []int{command}).Evidence == outcome.TestsFailed {
 		return false
 	}
 	return !slices.ContainsFunc(commands[command+1:], func(cmd outcome.Command) bool { return !harmless(cmd) })
@@ -240,27 +348,42 @@ func (l *ledger) trusted(i, command int) bool {
 	}
 }
 
-// candidates lists the calls from the re-run's first on that fit a matcher, and
-// those that fit all of it but the target.
-func (l *ledger) candidates(m *claims.Matcher) (list []candidate, others []int) {
+// candidates lists what fits a matcher from the re-run's first call on: calls, and
+// of shell calls each command. Others are the calls that fit all of it but the
+// target, hidden those of which a redaction keeps it from being told.
+func (l *ledger) candidates(m *claims.Matcher) (list []candidate, others, hidden []int) {
 	for i := l.from; i < len(l.run.Calls); i++ {
-		switch how, command := l.match(m, i); how {
+		switch how, commands := l.match(m, i); how {
 		case fits:
-			list = append(list, candidate{i, command})
+			if commands == nil {
+				list = append(list, candidate{call: i, command: -1})
+			}
+			for _, k := range commands {
+				list = append(list, candidate{i, k, commands})
+			}
 		case otherTarget:
 			others = append(others, i)
+		case veiled:
+			hidden = append(hidden, i)
 		}
 	}
-	return list, others
+	return list, others, hidden
 }
 
-// candidate is a call that fits, and its simple command that does.
-type candidate struct{ call, command int }
+// candidate is a call that fits, its simple command that does (-1: the whole of
+// it), and all of them that do.
+type candidate struct {
+	call, command int
+	all           []int
+}
+
+// becameOf returns what became of a candidate.
+func (l *ledger) becameOf(c candidate) outcome.Outcome { return l.became(c.call, c.all) }
 
 func callsOf(list []candidate) []int {
 	out := make([]int, 0, len(list))
 	for _, c := range list {
 		out = append(out, c.call)
 	}
-	return out
+	return slices.Compact(out)
 }

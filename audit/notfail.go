@@ -14,17 +14,20 @@ import (
 // that ran and failed count.
 func (l *ledger) notFail(name string, n *claims.NotFail) Finding {
 	var failed []candidate
-	var unclear, masked []int
+	var unclear, masked, hidden []int
 	for i := l.from; i < len(l.run.Calls); i++ {
-		how, command := l.match(n.Match, i)
-		if how != fits {
+		how, commands := l.match(n.Match, i)
+		if how < veiled {
 			continue
 		}
-		switch l.outcome(i).Kind {
+		switch o := l.became(i, commands); o.Kind {
 		case outcome.Error:
-			if l.owned(i, command) {
-				failed = append(failed, candidate{i, command})
-			} else {
+			switch {
+			case how == veiled:
+				hidden = append(hidden, i)
+			case l.owned(i, commands):
+				failed = append(failed, l.failing(i, commands))
+			default:
 				masked = append(masked, i)
 			}
 		case outcome.Suspect, outcome.Unknown:
@@ -45,6 +48,8 @@ func (l *ledger) notFail(name string, n *claims.NotFail) Finding {
 	switch {
 	case out.Verdict != Pass:
 		return out
+	case len(hidden) > 0:
+		return Finding{Requirement: name, Verdict: Unsupported, Reason: Redacted, Calls: l.refs(hidden), rests: true, Detail: "a call failed, and what it was about was redacted"}
 	case len(unclear) > 0:
 		f := Finding{Requirement: name, Verdict: Unsupported, Reason: NoOutcome, Calls: l.refs(unclear[:1]), rests: true, Detail: "the trace does not record how such a call ended"}
 		if l.outcome(unclear[0]).Kind == outcome.Suspect {
@@ -58,10 +63,19 @@ func (l *ledger) notFail(name string, n *claims.NotFail) Finding {
 	}
 }
 
+// failing is a call that failed, and the command of it that stands for the failure:
+// the last that fits, whose success would have been the call's.
+func (l *ledger) failing(i int, commands []int) candidate {
+	if commands == nil {
+		return candidate{call: i, command: -1}
+	}
+	return candidate{i, commands[len(commands)-1], commands}
+}
+
 // recovery judges one failure: whether the recovery that the claim allows has
 // happened. A Finding that is PASS rests on the calls that made it good.
 func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
-	o := l.outcome(c.call)
+	o := l.becameOf(c)
 	f := Finding{Verdict: Contradicted, Reason: failureReason(o), Calls: l.refs([]int{c.call}), rests: true, Detail: "it failed" + because(o)}
 	if n.Recovery == claims.RecoveryNever {
 		return f
@@ -86,7 +100,11 @@ func (l *ledger) recovery(n *claims.NotFail, c candidate) Finding {
 }
 
 // transientText are failures that may pass by themselves.
-var transientText = regexp.MustCompile(`(?i)time[d]? ?out|connection|network|\bDNS\b|could not resolve|\b429\b|too many requests|\b(50[0-9]|52[0-9])\b|\block(ed)?\b|temporar|unavailable`)
+var transientText = regexp.MustCompile(`(?i)time[d]? ?out|connection|\bECONN[A-Z]+|socket hang up|network|\bDNS\b|could not resolve|\bENOTFOUND\b|\bEAI_AGAIN\b|` +
+	`\b429\b|too many requests|rate.?limit|\b(50[0-9]|52[0-9])\b|\block(ed)?\b|temporar|unavailable`)
+
+// lockFiles are files that lock nothing but versions.
+var lockFiles = regexp.MustCompile(`(?i)[\w./-]*(?:-lock\.(?:json|yaml)|\b(?:cargo|yarn|poetry|uv|pdm|flake|gemfile|composer|pipfile|mix|bun)\.lockb?)\b`)
 
 // validationText are failures that the same arguments meet again.
 var validationText = regexp.MustCompile(`(?i)validat|invalid|out of range|not found|no match|must be|required|malformed|schema|not allowed|illegal`)
@@ -139,18 +157,23 @@ func (l *ledger) repeated(c candidate) int {
 	return -1
 }
 
-func (l *ledger) transient(i int) bool { return l.looksLike(i, transientText) }
+func (l *ledger) transient(i int) bool {
+	return transientText.MatchString(lockFiles.ReplaceAllString(l.words(i), ""))
+}
 
-func (l *ledger) looksLike(i int, re *regexp.Regexp) bool {
+func (l *ledger) looksLike(i int, re *regexp.Regexp) bool { return re.MatchString(l.words(i)) }
+
+// words is what call i returned, and the error that is recorded of it.
+func (l *ledger) words(i int) string {
 	text, err := outcome.Output(l.run, &l.run.Calls[i])
 	if err != nil {
 		l.fail(i, err)
-		return false
+		return ""
 	}
 	if e, err := l.run.Value(l.run.Calls[i].Error); err == nil {
 		text += "\n" + e.Text()
 	}
-	return re.MatchString(text)
+	return text
 }
 
 // sameTarget tells whether call k works on the target of a failed call: the path

@@ -98,7 +98,7 @@ func (l *ledger) returns(k int, targets []string) bool {
 	for _, cmd := range f.shell.Commands {
 		switch {
 		case gitLook(cmd) && cmd.Argv[1] != "status":
-			if len(targets) > 0 && coversAll(cmd) || anySame(cmd.Argv, targets) {
+			if covers(cmd, targets) {
 				return true
 			}
 		case lists[programOf(cmd)] || !cmd.Classes[outcome.ClassRead] && !cmd.Classes[outcome.ClassSearch]:
@@ -154,7 +154,7 @@ func (l *ledger) looksAt(k int, targets []string) bool {
 		return true
 	}
 	for _, cmd := range f.shell.Commands {
-		if gitLook(cmd) && (len(targets) > 0 && coversAll(cmd) || anySame(cmd.Argv, targets)) {
+		if gitLook(cmd) && covers(cmd, targets) {
 			return true
 		}
 	}
@@ -213,6 +213,17 @@ func gitLook(cmd outcome.Command) bool {
 		return true
 	}
 	return false
+}
+
+// covers tells whether a git command shows one of the targets: by its name, with
+// the folder that it lies in, or with everything.
+func covers(cmd outcome.Command, targets []string) bool {
+	if len(targets) > 0 && coversAll(cmd) || anySame(cmd.Argv, targets) {
+		return true
+	}
+	return slices.ContainsFunc(cmd.Argv[2:], func(word string) bool {
+		return strings.HasSuffix(word, "/") && slices.ContainsFunc(targets, func(t string) bool { return below(t, word) })
+	})
 }
 
 // coversAll holds for a git command that names no path, and so shows them all.

@@ -12,7 +12,13 @@ import (
 
 // show judges a requirement of must_show in its matcher form.
 func (l *ledger) show(name string, s *claims.Show) Finding {
-	list, others := l.candidates(s.Match)
+	list, others, hidden := l.candidates(s.Match)
+	if len(list) == 0 && len(hidden) > 0 {
+		return Finding{
+			Requirement: name, Verdict: Unsupported, Reason: Redacted, Calls: l.refs(hidden), rests: true,
+			Detail: "what such a call was about was redacted",
+		}
+	}
 	if len(list) == 0 {
 		if len(others) > 0 {
 			return l.absent(Finding{
@@ -40,7 +46,7 @@ func (l *ledger) show(name string, s *claims.Show) Finding {
 		}
 	}
 	if s.Status == claims.StatusError {
-		fresh = slices.DeleteFunc(slices.Clone(fresh), func(c candidate) bool { return l.outcome(c.call).Kind != outcome.Error })
+		fresh = slices.DeleteFunc(slices.Clone(fresh), func(c candidate) bool { return l.becameOf(c).Kind != outcome.Error })
 		if len(fresh) == 0 {
 			return l.absent(Finding{Requirement: name, Verdict: Unsupported, Reason: NoCall, Calls: l.refs(callsOf(ran[:1])), Detail: "no such call failed, as the claim says one did"})
 		}
@@ -57,7 +63,7 @@ func (l *ledger) show(name string, s *claims.Show) Finding {
 func (l *ledger) failures(list []candidate) []int {
 	var out []int
 	for _, c := range list {
-		if l.outcome(c.call).Kind == outcome.Error {
+		if l.becameOf(c).Kind == outcome.Error {
 			out = append(out, c.call)
 		}
 	}
@@ -78,7 +84,11 @@ func (l *ledger) judgePicked(s *claims.Show, list []candidate) Finding {
 			case k == 0 || f.Verdict.Worse(all.Verdict):
 				all = f
 			case f.Verdict == Pass && all.Verdict == Pass:
-				all.Calls = append(all.Calls, f.Calls...)
+				for _, ref := range f.Calls { // several commands of one call may be picked
+					if !slices.ContainsFunc(all.Calls, func(have CallRef) bool { return have.index == ref.index }) {
+						all.Calls = append(all.Calls, ref)
+					}
+				}
 				if f.strength == "" {
 					all.strength = ""
 				}
@@ -86,12 +96,17 @@ func (l *ledger) judgePicked(s *claims.Show, list []candidate) Finding {
 		}
 		return all
 	}
-	best := l.judgeCall(s, list[0])
-	for _, c := range list[1:] {
-		if best.Verdict == Pass {
-			break
+	var best Finding
+	for k := 0; k < len(list) && (k == 0 || best.Verdict != Pass); {
+		// Which of a call's commands was meant is not known: all of them must do.
+		f := l.judgeCall(s, list[k])
+		from := k
+		for k++; k < len(list) && list[k].call == list[from].call; k++ {
+			if other := l.judgeCall(s, list[k]); other.Verdict.Worse(f.Verdict) {
+				f = other
+			}
 		}
-		if f := l.judgeCall(s, c); best.Verdict.Worse(f.Verdict) {
+		if from == 0 || best.Verdict.Worse(f.Verdict) {
 			best = f
 		}
 	}
@@ -135,7 +150,7 @@ func (l *ledger) bound(s *claims.Show) (call int, what string) {
 			return i, "the last edit"
 		}
 		if s.After != nil {
-			if how, _ := l.match(s.After, i); how == fits && l.outcome(i).Kind == outcome.OK {
+			if how, commands := l.match(s.After, i); how >= veiled && l.became(i, commands).Kind == outcome.OK {
 				return i, "the call that it must follow"
 			}
 		}
@@ -150,8 +165,8 @@ func (l *ledger) followsWithin(c candidate, bound int, s *claims.Show) bool {
 		return false
 	}
 	if s.After != nil {
-		_, first := l.match(s.After, bound)
-		return first >= 0 && first < c.command
+		_, commands := l.match(s.After, bound)
+		return len(commands) > 0 && commands[len(commands)-1] < c.command
 	}
 	for k, cmd := range l.facts(c.call).shell.Commands {
 		switch {
@@ -175,9 +190,7 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 	if !f.classes[outcome.ClassEdit] || l.run.Calls[i].ResultOnly {
 		return false
 	}
-	switch l.outcome(i).Kind {
-	case outcome.OK, outcome.Suspect, outcome.Pending:
-	default:
+	if !l.mayHaveEdited(i) {
 		return false
 	}
 	touched := append(slices.Clone(f.paths.Written), f.paths.Removed...)
@@ -185,8 +198,8 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 		return true // nobody knows what it edited
 	}
 	for _, p := range touched {
-		if l.isRoot(p) {
-			return true // whatever stands in the working directory
+		if l.isRoot(p) || l.tables.IsMark(path.Base(p)) {
+			return true // whatever stands in the working directory, or was redacted
 		}
 		if len(globs) > 0 {
 			if slices.ContainsFunc(globs, func(g string) bool { return pathFits(g, p, l.run.Cwd) }) {
@@ -199,6 +212,25 @@ func (l *ledger) isEdit(i int, globs []string) bool {
 		}
 	}
 	return false
+}
+
+// mayHaveEdited tells whether an edit took effect, or may have. A shell call that
+// failed may have edited before another command of it failed.
+func (l *ledger) mayHaveEdited(i int) bool {
+	switch l.outcome(i).Kind {
+	case outcome.OK, outcome.Suspect, outcome.Pending:
+		return true
+	case outcome.Error:
+		var edits []int
+		for k, cmd := range l.facts(i).shell.Commands {
+			if cmd.Classes[outcome.ClassEdit] {
+				edits = append(edits, k)
+			}
+		}
+		return len(edits) > 0 && !l.owned(i, edits)
+	default:
+		return false
+	}
 }
 
 // editsUnnamed holds for a command that edits files and names none of them:
@@ -235,7 +267,7 @@ func temporary(p string) bool {
 // judgeCall judges one picked call, by the first thing that speaks against it.
 func (l *ledger) judgeCall(s *claims.Show, c candidate) Finding {
 	f := Finding{Verdict: Pass, Calls: l.refs([]int{c.call}), rests: true}
-	o := l.outcome(c.call)
+	o := l.becameOf(c)
 	j := judging{ledger: l, show: s, candidate: c, outcome: o}
 	if s.Status == claims.StatusOK {
 		if v, stop := j.ended(); stop {

@@ -21,7 +21,7 @@ func (t *Tables) classify(c *Command, list []word) {
 	operandsOf(c, p, rest)
 	special(c, name, list)
 	t.scripts(c, name, list)
-	if c.Invokes != "" && slices.ContainsFunc(c.Argv, func(w string) bool { return runsNothing[w] }) {
+	if c.Invokes != "" && (slices.ContainsFunc(c.Argv, func(w string) bool { return runsNothing[w] }) || onlyBenchmarks(c.Argv)) {
 		c.Invokes = ""
 		delete(c.Classes, ClassTest)
 	}
@@ -29,7 +29,23 @@ func (t *Tables) classify(c *Command, list []word) {
 }
 
 // runsNothing is the options with which a test runner only talks about tests.
-var runsNothing = words("--version", "--help", "--collect-only", "--co", "--listTests", "--list-tests", "--no-run", "--list", "-list", "--dry-run")
+var runsNothing = words("--version", "--help", "--collect-only", "--co", "--listTests", "--list-tests", "--no-run", "--list", "-list", "--dry-run",
+	"--fixtures", "--markers", "--setup-plan", "--showConfig", "--show-config")
+
+// onlyBenchmarks tells whether go test was told to run no test at all, as is done
+// for benchmarks and fuzzing: it prints ok then, too.
+func onlyBenchmarks(argv []string) bool {
+	for i, w := range argv {
+		value, joined := strings.CutPrefix(w, "-run=")
+		if w == "-run" && i+1 < len(argv) {
+			value, joined = argv[i+1], true
+		}
+		if joined && (value == "^$" || value == "$^" || value == "NONE" || value == "XXX") {
+			return true
+		}
+	}
+	return false
+}
 
 // tidy takes back what the tables say of a program that here has no file to do it to.
 func tidy(c *Command, p Program) {
@@ -76,7 +92,7 @@ func (t *Tables) program(argv []string) (Program, []string) {
 func (t *Tables) answers(argv []string, under wrapping) codes {
 	p, rest := t.program(argv)
 	list := p.Answers
-	if len(rest) > 0 && programName(word{text: argv[0]}) == "git" && rest[0] == "diff" && (slices.Contains(rest, "--exit-code") || slices.Contains(rest, "--quiet")) {
+	if len(rest) > 0 && programName(word{text: argv[0]}) == "git" && rest[0] == "diff" && (slices.Contains(rest, "--exit-code") || slices.Contains(rest, "--quiet") || slices.Contains(rest, "--no-index")) {
 		list = []int32{1}
 	}
 	if under.input && len(list) > 0 {

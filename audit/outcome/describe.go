@@ -11,6 +11,7 @@ import (
 type wrapping struct {
 	dir   string // where a wrapper was told to run it
 	input bool   // its last arguments come from the standard input
+	task  bool   // it may be a task of the project
 }
 
 // unwrap looks through the programs that run another one.
@@ -25,7 +26,7 @@ func (t *Tables) unwrap(list []word) ([]word, wrapping) {
 		if !ok || len(rest) == 0 {
 			break
 		}
-		under.dir, under.input = join(under.dir, dir), under.input || w.Input
+		under.dir, under.input, under.task = join(under.dir, dir), under.input || w.Input, w.Tasks
 		list = rest
 	}
 	return list, under
@@ -97,6 +98,10 @@ func (t *Tables) describe(list []word, under wrapping) Command {
 		c.Dynamic = c.Dynamic || !w.static
 	}
 	c.Text = strings.Join(raw, " ")
+	if under.task && t.isTest(c.Argv[0]) {
+		t.target(&c, c.Argv[:1], false)
+		return c
+	}
 	t.classify(&c, list)
 	return c
 }
@@ -105,7 +110,10 @@ func (t *Tables) describe(list []word, under wrapping) Command {
 // so that `git -C dir commit` reads as the commit that it is.
 func globalOptions(list []word) (rest []word, dir string) {
 	name := program(list[0].text)
-	if name != "git" && name != "make" && name != "go" && name != "pnpm" && name != "npm" && name != "yarn" {
+	if name == "cargo" && len(list) > 1 && strings.HasPrefix(list[1].text, "+") {
+		return slices.Delete(slices.Clone(list), 1, 2), "" // the toolchain
+	}
+	if name != "git" && name != "make" && name != "go" && name != "pnpm" && name != "npm" && name != "yarn" && name != "ninja" {
 		return list, ""
 	}
 	out := []word{list[0]}

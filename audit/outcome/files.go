@@ -35,8 +35,19 @@ func (f Files) For(class Class) []Path {
 	}
 }
 
+// Files returns the files that a command reads, writes and removes.
+func (c *Command) Files() Files {
+	return Files{
+		Read: appendPaths(nil, c.Cwd, c.Reads), Written: appendPaths(nil, c.Cwd, c.Writes), Removed: appendPaths(nil, c.Cwd, c.Removes),
+	}
+}
+
 var (
-	pathKeys  = []string{"file_path", "path", "filename", "notebook_path", "target_file", "absolute_path", "filePath", "dir_path"}
+	pathKeys = []string{
+		"file_path", "path", "filename", "notebook_path", "target_file", "absolute_path", "filePath", "dir_path", "file", "relative_path",
+		"targetFile", "TargetFile", "absolutePath", "AbsolutePath",
+	}
+	moveKeys  = [][2]string{{"source", "destination"}, {"source_path", "destination_path"}, {"old_path", "new_path"}} // from, to
 	pathLists = []string{"paths", "files", "changes", "file_paths"}
 	patchKeys = []string{"input", "patch", "diff", "patch_text", "patchText"}
 )
@@ -52,10 +63,8 @@ func (v *View) paths() (Files, error) {
 	if classes[ClassShell] {
 		shell, err := v.parse()
 		for i := range shell.Commands {
-			cmd := &shell.Commands[i]
-			out.Read = appendPaths(out.Read, cmd.Cwd, cmd.Reads)
-			out.Written = appendPaths(out.Written, cmd.Cwd, cmd.Writes)
-			out.Removed = appendPaths(out.Removed, cmd.Cwd, cmd.Removes)
+			f := shell.Commands[i].Files()
+			out.Read, out.Written, out.Removed = append(out.Read, f.Read...), append(out.Written, f.Written...), append(out.Removed, f.Removed...)
 		}
 		return out, err
 	}
@@ -63,6 +72,11 @@ func (v *View) paths() (Files, error) {
 	names := argumentPaths(args)
 	switch {
 	case classes[ClassEdit]:
+		for _, k := range moveKeys {
+			if from, to := args.Get(k[0]).Text(), args.Get(k[1]).Text(); from != "" && to != "" {
+				names = append(names, from, to)
+			}
+		}
 		written, removed := argumentPatch(args)
 		out.Written = appendPaths(appendPaths(out.Written, cwd, names), cwd, written)
 		out.Removed = appendPaths(out.Removed, cwd, removed)

@@ -59,8 +59,8 @@ type Outcome struct {
 // or called off before it ran.
 func (o Outcome) Ran() bool { return o.Kind != Denied && o.Kind != Cancelled }
 
-// judge tries the rules in their order.
-func (v *View) judge() (Outcome, error) {
+// judge tries the rules in their order; those about tests only if tests is set.
+func (v *View) judge(tests bool) (Outcome, error) {
 	t, c := v.tables, v.call
 	classes := t.Classes(c.Tool)
 	// A status that says that the call never ran ends it, with or without a result.
@@ -71,8 +71,13 @@ func (v *View) judge() (Outcome, error) {
 	if o, done := r.notRun(t); done || r.err != nil {
 		return o, r.err
 	}
-	if o, done := r.testsFailed(); done || r.err != nil {
+	if o, done := r.started(t); done || r.err != nil {
 		return o, r.err
+	}
+	if tests {
+		if o, done := r.testsFailed(); done || r.err != nil {
+			return o, r.err
+		}
 	}
 	code, hasCode := c.ExitCode, c.HasExit
 	if !hasCode {

@@ -18,6 +18,7 @@ func filePrograms(m map[string]Program) {
 	m["ln"] = Program{Classes: edit, Operands: UseLink, Values: "-S --suffix"}
 	m["rm"] = Program{Classes: edit, Operands: UseRemove}
 	m["tee"] = Program{Classes: edit, Operands: UseWrite}
+	m["touch"] = Program{Classes: edit, Operands: UseWrite, Values: "-d --date -r --reference -t"}
 	m["truncate"] = Program{Classes: edit, Operands: UseWrite, Values: "-s --size -r --reference"}
 	m["patch"] = Program{Classes: edit, Operands: UseWrite, Values: "-i --input -d --directory -o --output -p -F -B -D -r -V -Y -z -x"}
 
@@ -45,7 +46,8 @@ func filePrograms(m map[string]Program) {
 func gitPrograms(m map[string]Program) {
 	edits := []Class{ClassVCS, ClassEdit}
 	spread(m, Program{Classes: edits},
-		"git checkout,git restore,git reset,git apply,git am,git merge,git rebase,git revert,git cherry-pick,git pull,git switch,git clean,git stash pop,git stash apply")
+		"git checkout,git restore,git reset,git apply,git am,git merge,git rebase,git revert,git cherry-pick,git pull,git switch,git clean,git stash,git stash pop,git stash apply")
+	spread(m, Program{Classes: []Class{ClassVCS}}, "git stash list,git stash show,git stash drop,git stash clear,git stash create,git stash store")
 	m["git mv"] = Program{Classes: edits, Operands: UseMove}
 	m["git rm"] = Program{Classes: edits, Operands: UseRemove}
 }
@@ -53,7 +55,7 @@ func gitPrograms(m map[string]Program) {
 func buildTools(m map[string]Program) {
 	build := Program{Classes: []Class{ClassBuild}}
 	spread(m, build, "go build,go install,cargo build,cargo b,cargo check,tsc,vite build,next build,webpack,rollup,esbuild,ninja,cmake --build,docker build,docker buildx,docker compose build,podman build,buildah")
-	spread(m, build, "gcc,g++,cc,c++,clang,clang++,javac,kotlinc,rustc,ghc,dotnet build,dotnet publish,swift build,xcodebuild,xcodebuild build,bazel build,meson compile,zig build,mix compile,flutter build,nx build,turbo build,python -m build,uv build,poetry build")
+	spread(m, build, "gcc,g++,cc,c++,clang,clang++,javac,kotlinc,rustc,ghc,dotnet build,dotnet publish,swift build,xcodebuild,sbt,bazel build,meson compile,zig build,mix compile,flutter build,nx build,turbo build,python -m build,uv build,poetry build")
 	// What a goal is for, Tables.goals says; those that build may run tests too.
 	spread(m, Program{Classes: []Class{ClassBuild}, Runner: "maven"}, "mvn,mvnw")
 	spread(m, Program{Classes: []Class{ClassBuild}, Runner: "gradle"}, "gradle,gradlew")
@@ -63,7 +65,7 @@ func runnerPrograms(m map[string]Program) {
 	run := func(runner, names string) {
 		spread(m, Program{Classes: []Class{ClassTest}, Runner: runner}, names)
 	}
-	run("go test", "go test,gotestsum,richgo test")
+	run("go test", "go test,gotestsum,richgo test,go tool gotestsum")
 	run("pytest", "pytest,py.test,python -m pytest")
 	run("unittest", "python -m unittest,python manage.py test,python setup.py test,nosetests,python -m nose,django-admin test")
 	run("jest", "jest,react-scripts test")
@@ -76,5 +78,5 @@ func runnerPrograms(m map[string]Program) {
 	run("ctest", "ctest")
 	run("dotnet", "dotnet test")
 	run("phpunit", "phpunit,pest,paratest")
-	run("any", "tox,nox,playwright test,ava,karma start,deno test,swift test,flutter test,dart test,mix test,sbt test,meson test,ninja test,bazel test,xcodebuild test,ng test,nx test,turbo test,turbo run test,ginkgo,rails test,rake test,rake spec,composer test,stack test,cabal test,zig test,zig build test,lein test,busted,minitest,ava")
+	run("any", "tox,nox,playwright test,ava,karma start,deno test,swift test,flutter test,dart test,mix test,hatch test,rye test,meson test,ninja test,bazel test,ng test,ginkgo,rails test,rake test,rake spec,composer test,stack test,cabal test,zig test,zig build test,lein test,busted,minitest,ava")
 }

@@ -70,13 +70,49 @@ func (r *reading) notRun(t *Tables) (Outcome, bool) {
 	r.load()
 	// Only of a call that is known not to have succeeded: an ok call may well
 	// print such words.
-	if r.call.OK == trace.FlagFalse || r.call.IsError == trace.FlagTrue {
+	if r.notOK() {
 		if deniedText.MatchString(head(r.text)) || begins(r.text, t.DeniedStarts) {
 			return Outcome{Kind: Denied, Evidence: Text, Detail: r.firstLine()}, true
 		}
 	}
 	if begins(r.text, t.CancelledStarts) {
 		return Outcome{Kind: Cancelled, Evidence: Text, Detail: r.firstLine()}, true
+	}
+	return Outcome{}, false
+}
+
+// notOK tells whether the record says that the call did not succeed: by a flag, or
+// where there is none by its status or an error.
+func (r *reading) notOK() bool {
+	if r.call.OK == trace.FlagAbsent && r.call.IsError == trace.FlagAbsent {
+		return failedStatus[strings.ToLower(r.call.Status)] || r.hasError()
+	}
+	return r.call.OK == trace.FlagFalse || r.call.IsError == trace.FlagTrue
+}
+
+// inBackground is how a shell tool says that it no longer waits for a command that
+// it was told not to wait for.
+var inBackground = regexp.MustCompile(`(?i)\bbackground`)
+
+// started recognises a command that goes on without anybody waiting for it: its
+// result tells that it was started, and nothing yet of its end. Where a reader has
+// found the end in a later record, an exit code or the word completed says so.
+func (r *reading) started(t *Tables) (Outcome, bool) {
+	if !r.classes[ClassShell] || strings.EqualFold(r.call.Status, "completed") || r.notOK() {
+		return Outcome{}, false
+	}
+	shell, err := r.view.parse()
+	if err != nil {
+		r.err = err
+		return Outcome{}, false
+	}
+	_, coded := r.exitInResult()
+	coded = coded || r.call.HasExit
+	together := r.call.ResultPos == r.call.Pos // the record of the start is all there is
+	words := begins(strings.TrimSpace(r.text), t.StartedStarts) || r.result.Get("backgroundTaskId").Text() != "" ||
+		shell.Background && inBackground.MatchString(head(r.text))
+	if words && (together || !coded) || shell.Background && together && !coded {
+		return Outcome{Kind: Pending, Evidence: NoEnd, Detail: "it was started in the background"}, true
 	}
 	return Outcome{}, false
 }

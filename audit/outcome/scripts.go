@@ -31,8 +31,10 @@ func (t *Tables) scripts(c *Command, name string, list []word) {
 		if i := slices.Index(argv, "--target"); i >= 0 && i+1 < len(argv) {
 			t.target(c, argv[i+1:i+2], true)
 		}
-	case "mvn", "mvnw", "gradle", "gradlew":
+	case "mvn", "mvnw", "gradle", "gradlew", "sbt", "xcodebuild":
 		t.goals(c)
+	case "lerna", "nx", "turbo", "lage", "moon", "rush":
+		t.monorepo(c)
 	case "go", "cargo", "dotnet", "java":
 		c.opaque = len(argv) > 1 && (argv[1] == "run" || argv[1] == "xtask" || argv[1] == "-jar")
 	default:
@@ -55,6 +57,9 @@ func (t *Tables) target(c *Command, list []string, builds bool) {
 	c.opaque = true
 	if len(list) == 0 && builds {
 		c.Classes[ClassBuild] = true
+	}
+	if builds && slices.Contains(c.Argv, "-n") {
+		return // it only tells what it would do
 	}
 	for _, name := range list {
 		switch {
@@ -90,16 +95,38 @@ func nameWords(name string) []string {
 	return w
 }
 
-// goals tells a test run of Maven or Gradle from a build.
+// monorepo classifies the tools that run a script of many packages: lerna run
+// test, nx run web:test, nx run-many -t test, turbo run test.
+func (t *Tables) monorepo(c *Command) {
+	operands, _ := split(c.Argv[1:], "--filter -F --scope -p --projects -t --target --targets")
+	if len(operands) > 0 && (operands[0] == "run" || operands[0] == "run-many" || operands[0] == "affected") {
+		operands = operands[1:]
+	}
+	for i, w := range c.Argv {
+		if _, named, ok := strings.Cut(w, "="); ok && strings.HasPrefix(w, "--target") {
+			operands = append(operands, strings.Split(named, ",")...)
+		}
+		if (w == "-t" || w == "--target" || w == "--targets") && i+1 < len(c.Argv) {
+			operands = append(operands, strings.Split(c.Argv[i+1], ",")...)
+		}
+	}
+	t.target(c, operands, false)
+}
+
+// goals tells a test run of Maven, Gradle and their like from a build.
 func (t *Tables) goals(c *Command) {
-	operands, _ := split(c.Argv[1:], "-f --file -p --project-dir -pl --projects -P -x --tests -s -T -b")
+	operands, _ := split(c.Argv[1:], "-f --file -p --project-dir -pl --projects -P -x --tests -s -T -b -scheme -destination -project -workspace -sdk -configuration")
 	tests := slices.ContainsFunc(operands, func(w string) bool {
 		goal := w[strings.LastIndexByte(w, ':')+1:]
 		return t.TestWords[goal] || goal == "integration-test" || strings.HasSuffix(goal, "Test") || strings.HasPrefix(goal, "test")
 	})
-	if tests {
-		delete(c.Classes, ClassBuild)
-		c.Classes[ClassTest] = true
+	if !tests {
+		return
+	}
+	delete(c.Classes, ClassBuild)
+	c.Classes[ClassTest] = true
+	if c.Invokes == "" {
+		c.Invokes = "any"
 	}
 }
 
@@ -108,6 +135,12 @@ func (t *Tables) packageScript(c *Command, name string) {
 	operands, _ := split(c.Argv[1:], "-w --workspace --filter -F")
 	if i := slices.Index(operands, "--"); i >= 0 {
 		operands = operands[:i]
+	}
+	if len(operands) > 2 && operands[0] == "workspace" { // yarn workspace web test
+		operands = operands[2:]
+	}
+	if len(operands) > 2 && operands[0] == "workspaces" && operands[1] == "foreach" {
+		operands = operands[2:]
 	}
 	if len(operands) == 0 {
 		return

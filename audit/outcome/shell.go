@@ -65,7 +65,7 @@ func (s Shell) Accepts(code int32) bool { return code == 0 || s.Parsed && s.answ
 func (c Command) Group() string { return c.Cwd + "\x00" + c.Text }
 
 // scriptKeys are the arguments that hold a shell call's command, in this order.
-var scriptKeys = []string{"command", "cmd", "script", "input", "code"}
+var scriptKeys = []string{"command", "cmd", "script", "input", "code", "command_line", "commandLine", "CommandLine"}
 
 // commands reads what a call of class shell ran.
 func (t *Tables) commands(run *trace.Run, c *trace.Call) (Shell, error) {
@@ -95,11 +95,6 @@ func (t *Tables) commands(run *trace.Run, c *trace.Call) (Shell, error) {
 	}
 	s.Background = args.Get("run_in_background").Flag() == trace.FlagTrue || args.Get("background").Flag() == trace.FlagTrue ||
 		args.Get("is_background").Flag() == trace.FlagTrue
-	if s.Background {
-		for i := range s.Commands {
-			s.Commands[i].Trusted = false
-		}
-	}
 	return s, nil
 }
 
@@ -113,7 +108,7 @@ func callCwd(run *trace.Run, c *trace.Call, args trace.Value) string {
 	case run.Cwd != "":
 		base = join(run.Cwd, base)
 	}
-	for _, key := range []string{"cwd", "workdir", "working_directory", "directory", "dir_path"} {
+	for _, key := range []string{"cwd", "workdir", "working_directory", "directory", "dir_path", "working_dir", "workingDirectory", "Cwd"} {
 		if dir := args.Get(key).Text(); dir != "" {
 			return join(base, dir)
 		}

@@ -165,7 +165,7 @@ func TestCommands_Arguments(t *testing.T) {
 		{"shell", `{"command":["git","commit","-m","x y"]}`, "git commit -m 'x y'", "git commit -m 'x y' *"},
 		{"Bash", `{"command":"a","cwd":"/w"}`, "a", "a * @/w"},
 		{"Bash", `{"command":"cd sub && a","workdir":"/w"}`, "cd sub && a", "cd sub * @/w | a * @/w/sub"},
-		{"Bash", `{"command":"a","run_in_background":true}`, "a", "a"},
+		{"Bash", `{"command":"a","run_in_background":true}`, "a", "a *"},
 		{"Bash", `{"command":7}`, "", "unparsed"},
 		{"Bash", `{"command":[]}`, "", "unparsed"},
 		{"Bash", `{}`, "", "unparsed"},
@@ -206,7 +206,8 @@ func TestCommands_Bounds(t *testing.T) {
 		if s.Text != text {
 			t.Errorf("%s: the text is lost", name)
 		}
-		if took := time.Since(begin); took > 5*time.Second {
+		// Each takes a moment; what is quadratic takes minutes, on a busy machine too.
+		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("%s: it took %v", name, took)
 		}
 		t.Log(name, time.Since(begin), len(s.Commands))

@@ -54,6 +54,8 @@ type Wrapper struct {
 	Refuse string
 	// Input: the program's last arguments come from the standard input (xargs).
 	Input bool
+	// Tasks: what it runs may be a task of the project by its name (`pixi run test`).
+	Tasks bool
 }
 
 // Tables are the names that outcomes and classes depend on. What a caller adds to
@@ -70,9 +72,10 @@ type Tables struct {
 	// their like, and scripts, are known.
 	TestWords, BuildWords map[string]bool
 	// DeniedStarts and CancelledStarts are how a result begins that says that the
-	// call never ran, FailureStarts how one begins by which the program around the
+	// call never ran, StartedStarts how one of a shell begins that says that the
+	// command goes on, FailureStarts how one begins by which the program around the
 	// tools says that it failed.
-	DeniedStarts, CancelledStarts, FailureStarts []string
+	DeniedStarts, CancelledStarts, StartedStarts, FailureStarts []string
 	// Marks are texts that stand in a record for something that was taken out,
 	// beside those that are known everywhere ([REDACTED], ***).
 	Marks []string
@@ -96,6 +99,7 @@ func (t *Tables) With(more *Tables) *Tables {
 	maps.Copy(out.BuildWords, more.BuildWords)
 	out.DeniedStarts = append(out.DeniedStarts, more.DeniedStarts...)
 	out.CancelledStarts = append(out.CancelledStarts, more.CancelledStarts...)
+	out.StartedStarts = append(out.StartedStarts, more.StartedStarts...)
 	out.FailureStarts = append(out.FailureStarts, more.FailureStarts...)
 	out.Marks = append(out.Marks, more.Marks...)
 	return out
@@ -105,7 +109,8 @@ func (t *Tables) clone() *Tables {
 	return &Tables{
 		Tools: cloned(t.Tools), Programs: cloned(t.Programs), Wrappers: cloned(t.Wrappers),
 		TestWords: cloned(t.TestWords), BuildWords: cloned(t.BuildWords),
-		DeniedStarts: slices.Clone(t.DeniedStarts), CancelledStarts: slices.Clone(t.CancelledStarts), FailureStarts: slices.Clone(t.FailureStarts),
+		DeniedStarts: slices.Clone(t.DeniedStarts), CancelledStarts: slices.Clone(t.CancelledStarts),
+		StartedStarts: slices.Clone(t.StartedStarts), FailureStarts: slices.Clone(t.FailureStarts),
 		Marks: slices.Clone(t.Marks),
 	}
 }
@@ -126,7 +131,7 @@ func DefaultTables() *Tables {
 // defaults is never written to.
 var defaults = &Tables{
 	Tools: toolClasses, Programs: programs, Wrappers: wrappers, TestWords: testWords, BuildWords: buildWords,
-	DeniedStarts: deniedStarts, CancelledStarts: cancelledStarts, FailureStarts: failureStarts,
+	DeniedStarts: deniedStarts, CancelledStarts: cancelledStarts, StartedStarts: startedStarts, FailureStarts: failureStarts,
 }
 
 var (
@@ -137,6 +142,9 @@ var (
 	}
 	cancelledStarts = []string{
 		"Cancelled:", "Sibling tool call errored", "<tool_use_error>Sibling tool call errored", "[Request interrupted", "[Operation Cancelled]",
+	}
+	startedStarts = []string{
+		"Command running in background", "Command was manually backgrounded", "Command moved to background", "Process running with session ID ", // Claude Code, Gemini, Codex
 	}
 	failureStarts = []string{
 		"<tool_use_error>", "Error: Error calling tool", "Error executing tool", "MCP error",
@@ -158,8 +166,9 @@ var wrappers = map[string]Wrapper{
 	"npx": {Values: "-p --package -w --workspace"}, "bunx": {}, "pnpx": {}, "npm exec": {Values: "-p --package -w --workspace"}, "pnpm exec": {}, "pnpm dlx": {}, "yarn exec": {}, "yarn dlx": {Values: "-p"},
 	"uv run":      {Values: "--with --python -p --extra --group --package --env-file --index --with-requirements", Dir: "--directory"},
 	"uvx":         {Values: "--from --with --python -p"},
-	"uv tool run": {Values: "--from --with --python -p"}, "pipx run": {Values: "--spec"}, "poetry run": {}, "pdm run": {}, "pipenv run": {}, "rye run": {}, "pixi run": {Values: "-e --environment"}, "hatch run": {},
+	"uv tool run": {Values: "--from --with --python -p"}, "pipx run": {Values: "--spec"}, "poetry run": {}, "pdm run": {Tasks: true}, "pipenv run": {Tasks: true}, "rye run": {Tasks: true}, "pixi run": {Values: "-e --environment", Tasks: true}, "hatch run": {Tasks: true},
 	"conda run": {Values: "-n --name -p --prefix", Dir: "--cwd"}, "bundle exec": {}, "mise exec": {}, "direnv exec": {Skip: 1}, "doppler run": {Values: "-p -c"}, "op run": {Values: "--env-file"},
+	"cmd /c": {}, "cmd /C": {}, "flock": {Values: "-w --timeout -E", Skip: 1}, "corepack": {}, "asdf exec": {}, "rbenv exec": {}, "pyenv exec": {}, "dotenvx run": {Values: "-f"}, "aws-vault exec": {Skip: 1},
 	"xargs": {Values: "-a -d -E -I -L -n -P -s --max-args --max-procs --max-lines --replace --delimiter", Input: true},
 }
 

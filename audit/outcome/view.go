@@ -17,6 +17,7 @@ type View struct {
 	call   *trace.Call
 
 	outcome memo[Outcome]
+	apart   memo[Outcome] // but for what tests say
 	classes memo[Set]
 	parsed  memo[Shell]
 	shell   memo[Shell]
@@ -47,7 +48,15 @@ func (m *memo[T]) get(work func() (T, error)) (T, error) {
 
 // Outcome judges the call. It reads the call's bodies only where the flags do not
 // decide; the error is that of reading them.
-func (v *View) Outcome() (Outcome, error) { return v.outcome.get(v.judge) }
+func (v *View) Outcome() (Outcome, error) {
+	return v.outcome.get(func() (Outcome, error) { return v.judge(true) })
+}
+
+// OutcomeApart judges the call without asking what tests it ran: what became of
+// those of its commands that run none.
+func (v *View) OutcomeApart() (Outcome, error) {
+	return v.apart.get(func() (Outcome, error) { return v.judge(false) })
+}
 
 // Shell reads what a call of class shell ran; the zero Shell for a call of any
 // other class, and for one without a command. A script or a build that has run
