@@ -6,22 +6,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+	"runtime"
+	"slices"
 )
 
 // MaxLine is the longest line that is read, in bytes, its line end not counted. A
 // longer one is a bad line.
 const MaxLine = 256 << 20
-
-// blockSize is how much is read at a time.
-const blockSize = 256 << 10
-
-// Record is one JSON object of a JSON Lines file.
-type Record struct {
-	Value
-	Pos Position
-}
 
 // Scanner reads a JSON Lines source record by record: blank lines are skipped,
 // several values on one line are several records, a byte-order mark at the start
@@ -33,28 +25,30 @@ type Record struct {
 //	}
 //	if err := sc.Finish(run); err != nil { … }
 //
-// It holds one line in memory at a time.
+// It holds a few blocks of the source in memory, or a few of its longest lines.
+// Where there is more than one core, the blocks of a large source are checked and
+// hashed ahead of the caller; what comes out is the same.
 type Scanner struct {
-	ctx  context.Context
-	src  Source
-	hash hash.Hash
+	feed  feed
+	sum   *summer
+	depth int // how many blocks may be at work, the current one not counted
 
-	buf   []byte // what block lies in
-	block []byte // what was read and not yet handed out
-	pos   int64  // offset of block[0]
-	read  int64  // bytes read so far
-
-	line    []byte // rest of the current line
-	lineNo  int
-	lineOff int64 // offset of line[0]
-	maxLine int   // MaxLine; tests set less
-	long    bool  // the current line is over maxLine and is being passed over
+	ahead []*block // read, and being checked, in order
+	free  []*block
+	block *block // the current one
+	at    int    // its next record
 
 	rec  Record
 	bad  []BadLine
 	torn bool
-	err  error
 }
+
+// readAhead is how many blocks may be at work at a time, aheadBytes how much text
+// may lie in them before another one is read.
+const (
+	readAhead  = 3
+	aheadBytes = 4 << 20
+)
 
 // NewScanner starts at the beginning of src.
 func NewScanner(ctx context.Context, src Source) *Scanner {
@@ -64,7 +58,12 @@ func NewScanner(ctx context.Context, src Source) *Scanner {
 // NewScannerAt is a NewScanner whose records stand at base and on, as those do of
 // a Source's history; see Behind.
 func NewScannerAt(ctx context.Context, src Source, base int64) *Scanner {
-	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine, pos: base}
+	s := &Scanner{depth: 1, sum: &summer{hash: sha256.New()}}
+	if runtime.GOMAXPROCS(0) > 1 && src.Size > readAhead*blockSize {
+		s.depth = readAhead
+	}
+	s.feed = feed{ctx: ctx, src: src, base: base, size: blockSize, maxLine: MaxLine, sum: s.sum}
+	return s
 }
 
 // Record returns the record that Next has found; it is valid until the next call
@@ -73,183 +72,89 @@ func (s *Scanner) Record() Record { return s.rec }
 
 // Next moves to the next record. It returns false at the end and after an error.
 func (s *Scanner) Next() bool {
-	for s.err == nil {
-		start := skipSpace(s.line, 0)
-		if start == len(s.line) {
-			if !s.nextLine() {
-				return false
-			}
-			continue
-		}
-		end, err := check(s.line, start)
-		if err == nil && s.line[start] != '{' {
-			err = fmt.Errorf("no JSON object")
-		}
-		if err == nil {
-			err = Value{raw: s.line[start:end]}.UniqueNames()
-		}
-		if err != nil {
-			s.badLine(err)
-			continue
-		}
-		off := s.lineOff + int64(start)
-		s.rec = Record{Value: Value{raw: s.line[start:end], offset: off}, Pos: Position{Line: s.lineNo, Offset: off}}
-		s.line, s.lineOff = s.line[end:], s.lineOff+int64(end)
-		return true
-	}
-	return false
-}
-
-// badLine gives up the rest of the current line. A last line without its line
-// end is a run that is still being written rather than a damaged one.
-func (s *Scanner) badLine(err error) {
-	if s.torn {
-		s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: "the last line is cut off: " + err.Error()})
-	} else {
-		s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: err.Error()})
-	}
-	s.line = nil
-}
-
-// UniqueNames refuses a record that names one of its own keys twice: which of the
-// two is meant cannot be told.
-func (v Value) UniqueNames() error {
-	var few [16][]byte // enough for every known format; more names go to a map
-	var many map[string]bool
-	n := 0
-	for k := range v.Members() {
-		name := k.raw[1 : len(k.raw)-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name = []byte(k.Text())
-		}
-		twice := many[string(name)]
-		for _, f := range few[:min(n, len(few))] {
-			twice = twice || bytes.Equal(f, name)
-		}
-		if twice {
-			return fmt.Errorf("the key %q stands twice", name[:min(len(name), 80)])
-		}
-		if n < len(few) {
-			few[n] = name
-		} else {
-			if many == nil {
-				many = map[string]bool{}
-			}
-			many[string(name)] = true
-		}
-		n++
-	}
-	return nil
-}
-
-// nextLine fills s.line with the next line, without its line end.
-func (s *Scanner) nextLine() bool {
-	scanned := 0 // how far block holds no line end
-	for {
-		if i := bytes.IndexByte(s.block[scanned:], '\n'); i >= 0 {
-			i += scanned
-			s.long = s.long || i > s.maxLine
-			s.take(i, i+1)
-			if !s.long {
-				return true
-			}
-			s.tooLong()
-			scanned = 0
-			continue
-		}
-		if s.long || len(s.block) > s.maxLine {
-			// Pass over it without keeping it.
-			s.long = true
-			s.pos += int64(len(s.block))
-			s.block = nil
-		}
-		scanned = len(s.block)
-		if more, err := s.fill(); err != nil {
-			s.err = err
-			return false
-		} else if more {
-			continue
-		}
-		if s.long {
-			s.lineNo++
-			s.tooLong()
+	for s.block == nil || s.at == len(s.block.records) {
+		if !s.nextBlock() {
 			return false
 		}
-		if len(s.block) == 0 {
-			return false
+	}
+	s.rec = s.block.record(s.at)
+	s.at++
+	return true
+}
+
+// nextBlock makes the next block the current one.
+func (s *Scanner) nextBlock() bool {
+	if s.block != nil {
+		s.sum.wait(s.block)
+		s.free = append(s.free, s.block)
+		s.block = nil
+	}
+	s.readAhead()
+	if len(s.ahead) == 0 {
+		return false
+	}
+	b := s.ahead[0]
+	s.ahead = slices.Delete(s.ahead, 0, 1)
+	b.await()
+	s.block, s.at = b, 0
+	s.bad = append(s.bad, b.bad...)
+	s.torn = b.torn && len(b.bad) > 0 && b.bad[len(b.bad)-1].Line > b.line
+	return true
+}
+
+// readAhead reads blocks and has their work begun.
+func (s *Scanner) readAhead() {
+	waiting := 0
+	for _, b := range s.ahead {
+		waiting += len(b.text)
+	}
+	for len(s.ahead) < s.depth && waiting < aheadBytes {
+		b := s.spare()
+		if !s.feed.next(b) {
+			return
 		}
-		s.torn = true
-		s.take(len(s.block), len(s.block))
-		return true
+		s.start(b)
+		s.ahead = append(s.ahead, b)
+		waiting += len(b.text)
 	}
 }
 
-// tooLong ends the line that was passed over.
-func (s *Scanner) tooLong() {
-	s.long = false
-	s.bad = append(s.bad, BadLine{Line: s.lineNo, Reason: fmt.Sprintf("longer than %d bytes", s.maxLine)})
-	s.line = nil
+func (s *Scanner) spare() *block {
+	n := len(s.free)
+	if n == 0 {
+		return &block{maxLine: s.feed.maxLine}
+	}
+	b := s.free[n-1]
+	s.free = s.free[:n-1]
+	return b
 }
 
-// take makes block[:end] the current line and goes on behind next.
-func (s *Scanner) take(end, next int) {
-	s.lineNo++
-	s.line, s.lineOff = s.block[:end], s.pos
-	if s.lineNo == 1 {
-		if rest, ok := bytes.CutPrefix(s.line, []byte("\xef\xbb\xbf")); ok {
-			s.line, s.lineOff = rest, s.lineOff+3
-		}
+// start has a block checked and hashed: beside what the caller does where blocks
+// are read ahead. Whoever wants the block before its turn has come checks it
+// himself.
+func (s *Scanner) start(b *block) {
+	if s.depth == 1 {
+		s.sum.write(b.fresh())
+		return
 	}
-	s.block, s.pos = s.block[next:], s.pos+int64(next)
-}
-
-// fill reads one more block behind what is there. False at the end.
-func (s *Scanner) fill() (bool, error) {
-	if err := s.ctx.Err(); err != nil {
-		return false, err
-	}
-	want := min(int64(blockSize), s.src.Size-s.read)
-	if want <= 0 {
-		return false, nil
-	}
-	// The current line is used up when more is read, so the buffer can be reused:
-	// what is left of it moves to the front, of a larger buffer where it must be.
-	have := len(s.block)
-	// It is copied once a line, not once a block.
-	grow := len(s.buf)-have < int(want)
-	if grow {
-		s.buf = make([]byte, max(2*len(s.buf), have+blockSize))
-	}
-	if grow || have > 0 && &s.block[0] != &s.buf[0] {
-		copy(s.buf, s.block)
-	}
-	s.block = s.buf[:have+int(want)]
-	n, err := s.src.ReadAt(s.block[have:], s.read)
-	s.block = s.block[:have+n]
-	s.hash.Write(s.block[have:])
-	s.read += int64(n)
-	switch {
-	case n > 0:
-		return true, nil
-	case err == nil || errors.Is(err, io.EOF):
-		return false, nil // the file has become shorter: what is there is what counts
-	default:
-		return false, fmt.Errorf("read %s at byte %d: %w", s.src.Name, s.read, err)
-	}
+	turn := s.sum.turn(b)
+	go func() {
+		b.check()
+		turn()
+	}()
 }
 
 // Finish ends the reading: it hands what the Scanner has learnt of the file
 // (hash, bad lines, torn end) to the run and returns the error that stopped it,
 // if one did.
 func (s *Scanner) Finish(run *Run) error {
-	if s.err != nil {
-		return s.err
+	s.sum.rest()
+	if s.feed.err != nil {
+		return s.feed.err
 	}
-	s.hash.Sum(run.SHA256[:0])
+	s.sum.hash.Sum(run.SHA256[:0])
 	run.BadLines = append(run.BadLines, s.bad...)
-	if n := len(s.bad); s.torn && n > 0 && s.bad[n-1].Line == s.lineNo {
-		run.Torn = true
-	}
+	run.Torn = run.Torn || s.torn
 	return nil
 }
 

@@ -47,7 +47,7 @@ func FuzzScanner(f *testing.F) {
 func recordBytes(t *testing.T, data []byte, maxLine int) []bool {
 	covered := make([]bool, len(data))
 	sc := NewScanner(t.Context(), source(data))
-	sc.maxLine = maxLine
+	sc.feed.maxLine = maxLine
 	for sc.Next() {
 		b := sc.Record().Body()
 		for i := b.Offset; i < b.Offset+int64(b.Length); i++ {

@@ -24,7 +24,7 @@ func scanAll(t *testing.T, data []byte, maxLine int) (records []string, run *Run
 	run = NewRun(src, "test")
 	sc := NewScanner(t.Context(), src)
 	if maxLine > 0 {
-		sc.maxLine = maxLine
+		sc.feed.maxLine = maxLine
 	}
 	last := Position{Offset: -1}
 	for sc.Next() {
@@ -142,12 +142,14 @@ func TestScanner_LinesOverTheCap(t *testing.T) {
 func TestScanner_PassesOverWithoutKeeping(t *testing.T) {
 	data := []byte(strings.Repeat("x", 40*blockSize) + "\n{}\n")
 	sc := NewScanner(t.Context(), source(data))
-	sc.maxLine = blockSize
+	sc.feed.maxLine = blockSize
 	if !sc.Next() || sc.Record().Pos.Line != 2 {
 		t.Fatal("the record behind the long line is not found")
 	}
-	if len(sc.buf) > 4*blockSize {
-		t.Errorf("%d bytes were kept of a line that is passed over", len(sc.buf))
+	for _, b := range append(append(sc.free, sc.ahead...), sc.block) {
+		if cap(b.buf) > 4*blockSize {
+			t.Errorf("%d bytes were kept of a line that is passed over", cap(b.buf))
+		}
 	}
 }
 

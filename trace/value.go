@@ -37,14 +37,36 @@ type Value struct {
 // ParseValue checks that raw is one JSON text and hands it out as a Value.
 func ParseValue(raw []byte) (Value, error) {
 	start := skipSpace(raw, 0)
-	end, err := check(raw, start)
-	if err != nil {
-		return Value{}, err
+	end := quickEnd(raw, start)
+	if end < 0 {
+		var err error
+		if end, err = check(raw, start); err != nil {
+			return Value{}, err
+		}
 	}
 	if i := skipSpace(raw, end); i != len(raw) {
 		return Value{}, &SyntaxError{Offset: int64(i), Reason: "something follows the value"}
 	}
 	return Value{raw: raw[start:end], offset: int64(start)}, nil
+}
+
+// quickEnd returns the end of the value at raw[start], -1 where check has to find
+// it: in a text that is not worth an index, or has something wrong with it.
+func quickEnd(raw []byte, start int) int {
+	const worth = 16 << 10
+	if len(raw) < worth {
+		return -1
+	}
+	x := &index{}
+	x.build(raw)
+	if x.noted(0, len(raw), noteSuspect) {
+		return -1
+	}
+	g := grammar{index: x, text: raw}
+	if start < len(raw) && (raw[start] == '{' || raw[start] == '[') {
+		return g.nested(start, 0)
+	}
+	return g.value(start)
 }
 
 // Kind returns the value's kind.
@@ -263,20 +285,43 @@ func (v Value) Members() iter.Seq2[Key, Value] {
 		if v.Kind() != KindObject {
 			return
 		}
-		b := v.raw
-		for i := skipSpace(b, 1); b[i] != '}'; {
-			end := skip(b, i)
-			key := Key{raw: b[i:end]}
-			i = skipSpace(b, skipSpace(b, end)+1) // behind the colon
-			end = skip(b, i)
-			if !yield(key, v.slice(i, end)) {
+		for m, ok := firstMember(v.raw); ok; m, ok = nextMember(v.raw, m) {
+			if !yield(v.key(m), v.slice(int(m.value), int(m.end))) {
 				return
-			}
-			if i = skipSpace(b, end); b[i] == ',' {
-				i = skipSpace(b, i+1)
 			}
 		}
 	}
+}
+
+// member is where a member stands in its object's text. The name is without its
+// quotes.
+type member struct {
+	name, nameEnd, value, end uint32
+}
+
+func (v Value) key(m member) Key { return Key{raw: v.raw[m.name-1 : m.nameEnd+1]} }
+
+// firstMember returns an object's first member; b has passed check.
+func firstMember(b []byte) (member, bool) { return memberAt(b, skipSpace(b, 1)) }
+
+// nextMember returns the member behind m.
+func nextMember(b []byte, m member) (member, bool) {
+	i := skipSpace(b, int(m.end))
+	if b[i] == ',' {
+		i = skipSpace(b, i+1)
+	}
+	return memberAt(b, i)
+}
+
+// memberAt returns the member whose name begins at b[i]; false where the object
+// ends there.
+func memberAt(b []byte, i int) (member, bool) {
+	if b[i] == '}' {
+		return member{}, false
+	}
+	nameEnd := skipString(b, i)
+	value := skipSpace(b, skipSpace(b, nameEnd)+1) // behind the colon
+	return member{uint32(i + 1), uint32(nameEnd - 1), uint32(value), uint32(skip(b, value))}, true
 }
 
 // Elements walks an array's elements. Every other kind has none.
