@@ -12,9 +12,11 @@ import (
 
 	"nightaudit/audit"
 	"nightaudit/audit/claims"
+	"nightaudit/audit/outcome"
 	"nightaudit/audit/rules"
 	"nightaudit/scheduler"
 	"nightaudit/trace"
+	"nightaudit/trace/atif"
 	"nightaudit/trace/detect"
 	"nightaudit/trace/native"
 )
@@ -60,20 +62,17 @@ func TestConvert(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
-			again := readNative(t, text.Bytes())
-			if len(again.BadLines) > 0 {
-				t.Errorf("%s: %v", file, again.BadLines)
+			same(t, file+" as native", run, reread(t, native.Read, text.Bytes()))
+			text.Reset()
+			output := func(c *trace.Call) (string, error) { return outcome.Output(run, c) }
+			if err := atif.Write(&text, run, output, nil); err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
 			}
-			want, got := said(t, run), said(t, again)
-			for i := range min(len(want), len(got)) {
-				if want[i] != got[i] {
-					t.Errorf("%s: got  %s\nwant %s", file, got[i], want[i])
-					break
-				}
+			if format, err := detect.Format(t.Context(), trace.Source{Size: int64(text.Len()), ReaderAt: bytes.NewReader(text.Bytes())}); err != nil || format != atif.Format {
+				t.Errorf("%s as a trajectory is taken for %s, %v", file, format, err)
 			}
-			if len(want) != len(got) {
-				t.Errorf("%s: %d lines, want %d", file, len(got), len(want))
-			}
+			same(t, file+" as a trajectory", run, reread(t, atif.Read, text.Bytes()))
 		}
 		closer.Close()
 	}
@@ -82,9 +81,27 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-func readNative(t *testing.T, text []byte) *trace.Run {
+// same holds a run that was converted to the one that it was made of.
+func same(t *testing.T, file string, run, again *trace.Run) {
 	t.Helper()
-	for run, err := range native.Read(t.Context(), trace.Source{Name: "converted", Size: int64(len(text)), ReaderAt: bytes.NewReader(text)}) {
+	if len(again.BadLines) > 0 {
+		t.Errorf("%s: %v", file, again.BadLines)
+	}
+	want, got := said(t, run), said(t, again)
+	for i := range min(len(want), len(got)) {
+		if want[i] != got[i] {
+			t.Errorf("%s: got  %s\nwant %s", file, got[i], want[i])
+			break
+		}
+	}
+	if len(want) != len(got) {
+		t.Errorf("%s: %d lines, want %d", file, len(got), len(want))
+	}
+}
+
+func reread(t *testing.T, read trace.Reader, text []byte) *trace.Run {
+	t.Helper()
+	for run, err := range read(t.Context(), trace.Source{Name: "converted", Size: int64(len(text)), ReaderAt: bytes.NewReader(text)}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nightaudit/trace"
+	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
@@ -80,7 +81,7 @@ func TestRead_UnreadableFile(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	if want := []string{claudecode.Format, goose.Format, native.Format}; !slices.Equal(Formats(), want) {
+	if want := []string{atif.Format, claudecode.Format, goose.Format, native.Format}; !slices.Equal(Formats(), want) {
 		t.Errorf("formats %q, want %q", Formats(), want)
 	}
 	for _, f := range Formats() {

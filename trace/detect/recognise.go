@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"nightaudit/trace"
+	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
@@ -32,6 +33,7 @@ func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil, nil},
+		{atif.Format, atif.Read, nil, atif.IsDocument, nil},
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument, goose.IsDatabase},
 	}
 }

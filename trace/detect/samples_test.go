@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
@@ -28,6 +29,9 @@ var samples = map[string][]sample{
 	native.Format: {
 		{file: "../native/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"args"}},
 		{file: "../native/testdata/steps.json", document: true, ids: []string{"id", "call_id"}, args: []string{"args"}},
+	},
+	atif.Format: {
+		{file: "../atif/testdata/trajectory.json", document: true, ids: []string{"tool_call_id", "source_call_id"}, args: []string{"arguments"}},
 	},
 	goose.Format: {
 		{file: "../goose/testdata/session.jsonl", ids: []string{"id"}, args: []string{"arguments"}},
