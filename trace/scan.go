@@ -218,7 +218,7 @@ func (s *Scanner) fill() (bool, error) {
 	// It is copied once a line, not once a block.
 	grow := len(s.buf)-have < int(want)
 	if grow {
-		s.buf = make([]byte, max(2*len(s.buf), have+blockSize))
+		s.buf = make([]byte, max(2*len(s.buf), have+int(want)))
 	}
 	if grow || have > 0 && &s.block[0] != &s.buf[0] {
 		copy(s.buf, s.block)

@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/codex"
 	"nightaudit/trace/native"
 )
 
@@ -25,6 +26,7 @@ func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 	}
 }
 
