@@ -58,13 +58,7 @@ type Scanner struct {
 
 // NewScanner starts at the beginning of src.
 func NewScanner(ctx context.Context, src Source) *Scanner {
-	return NewScannerAt(ctx, src, 0)
-}
-
-// NewScannerAt is a NewScanner whose records stand at base and on, as those do of
-// a Source's history; see Behind.
-func NewScannerAt(ctx context.Context, src Source, base int64) *Scanner {
-	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine, pos: base}
+	return &Scanner{ctx: ctx, src: src, hash: sha256.New(), maxLine: MaxLine}
 }
 
 // Record returns the record that Next has found; it is valid until the next call
@@ -218,7 +212,7 @@ func (s *Scanner) fill() (bool, error) {
 	// It is copied once a line, not once a block.
 	grow := len(s.buf)-have < int(want)
 	if grow {
-		s.buf = make([]byte, max(2*len(s.buf), have+int(want)))
+		s.buf = make([]byte, max(2*len(s.buf), have+blockSize))
 	}
 	if grow || have > 0 && &s.block[0] != &s.buf[0] {
 		copy(s.buf, s.block)

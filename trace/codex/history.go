@@ -194,10 +194,10 @@ func (s *session) readHistory(ctx context.Context, h history) error {
 		part := h.text[at : at+n]
 		src := trace.Source{Name: s.run.Source, Size: int64(n), ReaderAt: bytes.NewReader(part)}
 		scratch := trace.NewRun(src, Format)
-		sc := trace.NewScannerAt(ctx, src, int64(at-len(h.text)))
+		sc := trace.NewScanner(ctx, src)
 		s.past = h.line
 		for sc.Next() {
-			s.take(sc.Record())
+			s.take(sc.Record().Shifted(int64(at - len(h.text))))
 		}
 		if err := sc.Finish(scratch); err != nil {
 			return err
