@@ -232,6 +232,15 @@ func TestFormats(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("a source may have the formats %q, and there are %q", got, want)
 	}
+	doc, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range detect.Formats() {
+		if !strings.Contains(string(doc), "\n| `"+f+"` | ") {
+			t.Errorf("docs/formats.md does not say what the format %s is", f)
+		}
+	}
 }
 
 func TestLoad_TooLarge(t *testing.T) {

@@ -17,7 +17,14 @@ const (
 )
 
 // Formats are the formats that a source may have: auto looks at the content.
-var Formats = []string{"auto", "native", "atif", "claude-code", "goose"}
+var Formats = []string{
+	"auto",
+	"atif",
+	"claude-code",
+	"codex",
+	"goose",
+	"native",
+}
 
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

@@ -17,8 +17,7 @@ const blockSize = 256 << 10
 type feed struct {
 	ctx     context.Context
 	src     Source
-	base    int64 // where the source's first byte counts as standing
-	size    int   // how much is read at a time
+	size    int // how much is read at a time
 	maxLine int
 	sum     *summer
 
@@ -135,5 +134,5 @@ func (f *feed) last(b *block) bool {
 // hand tells the block where its text lies; behind bytes were read beyond it.
 func (f *feed) hand(b *block, behind int) {
 	b.line = f.lines
-	b.offset = f.base + f.read - int64(behind) - int64(len(b.text))
+	b.offset = f.read - int64(behind) - int64(len(b.text))
 }

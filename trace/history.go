@@ -30,3 +30,10 @@ func (b behind) ReadAt(buf []byte, off int64) (int, error) {
 	}
 	return n, nil
 }
+
+// Shifted returns a record of a history at the place that it has there.
+func (r Record) Shifted(by int64) Record {
+	r.offset += by
+	r.Pos.Offset += by
+	return r
+}

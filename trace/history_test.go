@@ -16,9 +16,10 @@ func TestBehind(t *testing.T) {
 		src  Source
 		base int64
 	}{{source(history), -int64(len(history))}, {own, 0}} {
-		sc := NewScannerAt(t.Context(), part.src, part.base)
+		sc := NewScanner(t.Context(), part.src)
 		for sc.Next() {
-			run.Calls = append(run.Calls, Call{Pos: sc.Record().Pos, Args: sc.Record().Get("a").Body(), Record: sc.Record().Body()})
+			rec := sc.Record().Shifted(part.base)
+			run.Calls = append(run.Calls, Call{Pos: rec.Pos, Args: rec.Get("a").Body(), Record: rec.Body()})
 		}
 		if err := sc.Finish(run); err != nil {
 			t.Fatal(err)

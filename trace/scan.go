@@ -52,17 +52,11 @@ const (
 
 // NewScanner starts at the beginning of src.
 func NewScanner(ctx context.Context, src Source) *Scanner {
-	return NewScannerAt(ctx, src, 0)
-}
-
-// NewScannerAt is a NewScanner whose records stand at base and on, as those do of
-// a Source's history; see Behind.
-func NewScannerAt(ctx context.Context, src Source, base int64) *Scanner {
 	s := &Scanner{depth: 1, sum: &summer{hash: sha256.New()}}
 	if runtime.GOMAXPROCS(0) > 1 && src.Size > readAhead*blockSize {
 		s.depth = readAhead
 	}
-	s.feed = feed{ctx: ctx, src: src, base: base, size: blockSize, maxLine: MaxLine, sum: s.sum}
+	s.feed = feed{ctx: ctx, src: src, size: blockSize, maxLine: MaxLine, sum: s.sum}
 	return s
 }
 

@@ -182,3 +182,19 @@ func TestValue_ExitCode(t *testing.T) {
 		}
 	}
 }
+
+func TestObject(t *testing.T) {
+	var o Object
+	o.Take(mustParse(t, `{"a":{"b":1},"c":2,"\u0063":3}`))
+	for name, want := range map[string]string{"a": `{"b":1}`, "c": "3", "b": ""} {
+		if got := string(o.Get(name).Raw()); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if got := string(o.Path("a", "b").Raw()); got != "1" {
+		t.Errorf("a.b is %s", got)
+	}
+	if o.Take(mustParse(t, `[1]`)); o.Get("a").Kind() != KindAbsent {
+		t.Error("a list has a member")
+	}
+}

@@ -211,6 +211,7 @@ func TestPaths(t *testing.T) {
 		{"Grep", `{"pattern":"x","path":"src"}`, "r:src"},
 		{"read_many_files", `{"paths":["a","b"]}`, "r:a r:b"},
 		{"file_change", `{"changes":[{"path":"a","kind":"update"}]}`, "w:a"},
+		{"apply_patch", `{"changes":{"a":{"type":"add"},"b":{"type":"update"},"":{}}}`, "w:a w:b"},
 		{"apply_patch", `"*** Begin Patch\n*** Add File: a\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n"`, "w:a w:b w:c x:d"},
 		{"apply_patch", `{"input":"--- a/x.go\n+++ b/x.go\n--- a/y\n+++ /dev/null\n"}`, "w:x.go x:y"},
 		{"node_pack.patch", `{"file_path":"h3.py"}`, "n:h3.py"},

@@ -99,6 +99,11 @@ func argumentPaths(args trace.Value) []string {
 	for _, key := range pathKeys {
 		add(args.Get(key))
 	}
+	for name := range args.Get("changes").Members() { // path → change, as Codex writes it
+		if t := name.Text(); t != "" {
+			out = append(out, t)
+		}
+	}
 	for _, key := range pathLists {
 		for v := range args.Get(key).Elements() {
 			add(v)

@@ -9,8 +9,10 @@ import (
 )
 
 // Output returns the text that a call returned: a string as it stands; text
-// blocks joined by line breaks; stdout, a line break and stderr of an object;
-// any other result as compact JSON; the error's text when there is no result.
+// blocks joined by line breaks; stdout, a line break and stderr of an object, or
+// its output where metadata stands beside it; any other result as compact JSON; the
+// error's text when there is no result. The lines that Codex puts above a command's
+// own are left out.
 func Output(run *trace.Run, c *trace.Call) (string, error) {
 	result, err := run.Value(c.Result)
 	if err != nil {
@@ -22,6 +24,9 @@ func Output(run *trace.Run, c *trace.Call) (string, error) {
 			return "", err
 		}
 		return plain(e), nil
+	}
+	if run.Format == "codex" {
+		return withoutHead(plain(result)), nil
 	}
 	return plain(result), nil
 }
@@ -41,6 +46,9 @@ func plain(v trace.Value) string {
 			if blocks, ok := textBlocks(content); ok {
 				return strings.Join(blocks, "\n")
 			}
+		}
+		if out := v.Get("output"); out.Kind() == trace.KindString && v.Get("metadata").Kind() == trace.KindObject {
+			return out.Text()
 		}
 		stdout, stderr := v.Get("stdout"), v.Get("stderr")
 		if stdout.Kind() == trace.KindString || stderr.Kind() == trace.KindString {
@@ -65,7 +73,8 @@ func textBlocks(v trace.Value) ([]string, bool) {
 		if block.Kind() != trace.KindObject || block.Get("type").Kind() != trace.KindString {
 			return nil, false
 		}
-		if block.Get("type").Text() == "text" {
+		switch block.Get("type").Text() {
+		case "text", "input_text", "output_text":
 			out = append(out, block.Get("text").Text())
 		}
 	}

@@ -36,6 +36,10 @@ func TestOutput(t *testing.T) {
 	for _, c := range []struct{ name, fields, want string }{
 		{"string", `"result":"a\nb"`, "a\nb"},
 		{"blocks", `"result":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]`, "a\nb"},
+		{"blocks of other names", `"result":[{"type":"input_text","text":"a"},{"type":"output_text","text":"b"}]`, "a\nb"},
+		{"output beside metadata", `"result":{"output":"a\nb","metadata":{"exit_code":0}}`, "a\nb"},
+		{"output alone", `"result":{"output":"a"}`, `{"output":"a"}`},
+		{"a head is kept where nobody writes one", `"result":"Wall time: 1\nOutput:\nx"`, "Wall time: 1\nOutput:\nx"},
 		{"content of an object", `"result":{"content":[{"type":"text","text":"a"}]}`, "a"},
 		{"stdout and stderr", `"result":{"stdout":"o","stderr":"e"}`, "o\ne"},
 		{"stdout alone", `"result":{"stdout":"o","stderr":""}`, "o"},

@@ -109,7 +109,7 @@ func callCwd(run *trace.Run, c *trace.Call, args trace.Value) string {
 		base = join(run.Cwd, base)
 	}
 	for _, key := range []string{"cwd", "workdir", "working_directory", "directory", "dir_path", "working_dir", "workingDirectory", "Cwd"} {
-		if dir := args.Get(key).Text(); dir != "" {
+		if dir := strings.TrimPrefix(args.Get(key).Text(), "file://"); dir != "" {
 			return join(base, dir)
 		}
 	}

@@ -124,15 +124,12 @@ func databaseFormat(ctx context.Context, src trace.Source) (string, error) {
 	}
 	defer closer.Close() //nolint:errcheck // a copy, which is gone already
 	var tried []string
-	for _, f := range formats() {
-		if f.database == nil {
-			continue
-		}
-		tried = append(tried, f.name)
-		if is, err := f.database(ctx, db); err != nil {
+	for _, d := range databases {
+		tried = append(tried, d.format)
+		if is, err := d.is(ctx, db); err != nil {
 			return "", fmt.Errorf("detect format: %w", err)
 		} else if is {
-			return f.name, nil
+			return d.format, nil
 		}
 	}
 	return "", fmt.Errorf("%s is an SQLite database, but not of an agent that is known: looked for the tables of %s", src.Name, strings.Join(tried, ", "))

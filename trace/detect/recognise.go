@@ -7,6 +7,7 @@ import (
 	"nightaudit/trace"
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
 )
@@ -23,18 +24,25 @@ type format struct {
 	// document tells whether a file that is one JSON text is of this format. Nil: it
 	// has no such form.
 	document func(doc trace.Value) bool
-	// database tells whether an SQLite database is of this format. Nil: it has no
-	// such form.
-	database func(ctx context.Context, db *sql.DB) (bool, error)
+}
+
+// databases holds the formats that are SQLite databases, with what tells whether
+// one is of that format.
+var databases = []struct {
+	format string
+	is     func(ctx context.Context, db *sql.DB) (bool, error)
+}{
+	{goose.Format, goose.IsDatabase},
 }
 
 // formats holds every format, in the order in which they are asked.
 func formats() []format {
 	return []format{
-		{native.Format, native.Read, native.IsRecord, native.IsDocument, nil},
-		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil, nil},
-		{atif.Format, atif.Read, nil, atif.IsDocument, nil},
-		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument, goose.IsDatabase},
+		{native.Format, native.Read, native.IsRecord, native.IsDocument},
+		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{atif.Format, atif.Read, nil, atif.IsDocument},
+		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
+		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
 	}
 }
 

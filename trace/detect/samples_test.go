@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/native"
 )
@@ -39,5 +40,10 @@ var samples = map[string][]sample{
 	},
 	claudecode.Format: {
 		{file: "../claudecode/testdata/mixed.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+	},
+	codex.Format: {
+		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
+		{file: "../codex/testdata/bare.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+		{file: "../codex/testdata/document.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 	},
 }
