@@ -24,7 +24,7 @@ var (
 	junitCounts = regexp.MustCompile(`^\[\s+(\d+) tests (successful|failed|skipped|aborted)\s+\]$`)
 	gradleLine  = regexp.MustCompile(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
 	gradleRan   = regexp.MustCompile(`^(?:SUCCESS|FAILURE): Executed (\d+) tests? in [^()]*(?:\(([^()]*)\))?\s*$`)
-	gradleOther = regexp.MustCompile(`(?i)^> Task :\S*?(?:compile|process|generate|merge|package|assemble|bundle|lint|kapt|ksp|pre)[^:\s]*test|test\w*(?:Classes|Resources|Java|Kotlin|Sources|Assets|Manifest)\b`)
+	gradleOther = regexp.MustCompile(`^> Task :(?:\S*:)?(?:(?:compile|process|generate|merge|package|assemble|bundle|lint|kapt|ksp|pre)[A-Z]\S*|\S*[tT]est\w*(?:Classes|Resources|Java|Kotlin|Sources|Assets|Manifest))(?: |$)`)
 	gradleTask  = regexp.MustCompile(`^> Task :\S*[tT]est\S*(?: (NO-SOURCE|UP-TO-DATE|FROM-CACHE|SKIPPED|FAILED))?$`)
 
 	rspecLine    = regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?\s*$`)
