@@ -10,6 +10,7 @@ var (
 	goPackage = regexp.MustCompile(`^(ok|FAIL|\?) {0,4}\t?\s*(\S+)\s+(\d+\.\d+s|\(cached\)|\[(no test files|build failed|setup failed)\])(.*)$`)
 	goNoTests = regexp.MustCompile(`^\s+\S+\s+coverage: 0\.0% of statements$`)
 	goResult  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): \S+ \(\d+(\.\d+)?s\)`)
+	ginkgo    = regexp.MustCompile(`-- (\d+) Passed \| (\d+) Failed \|(?: \d+ Flaked \|)? (\d+) Pending \| (\d+) Skipped`)
 	goSumLine = regexp.MustCompile(`^DONE (?:\d+ runs, )?(\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
 )
 
@@ -19,9 +20,10 @@ type goRun struct {
 	seen, some  bool // any line of it; a package with tests
 	failedHere  int  // failures since the last line of a package
 	bareFailure bool
+	specs       *Summary // what Ginkgo says, which runs its specs as one test
 }
 
-// goTest reads go test, plain, -v and -json, and gotestsum. Without -v it counts
+// goTest reads go test, plain, -v and -json, gotestsum and Ginkgo. Without -v it counts
 // the failed tests only.
 func goTest(lines []string) (Summary, bool) {
 	var g goRun
@@ -41,6 +43,14 @@ func goTest(lines []string) (Summary, bool) {
 	if g.bareFailure && g.seen && !g.Failing() {
 		g.Errors++
 	}
+	if g.specs != nil {
+		g.specs.Errors = g.Errors
+		if g.specs.Failed == 0 {
+			g.specs.Failed = g.Failed
+		}
+		g.specs.None = g.specs.Total() == 0
+		return *g.specs, true
+	}
 	g.None = !g.some && !g.Failing()
 	return g.Summary, g.seen
 }
@@ -58,6 +68,13 @@ func (g *goRun) line(line string) {
 	}
 	if m := goResult.FindStringSubmatch(line); m != nil {
 		g.result(m[1])
+		return
+	}
+	if m := ginkgo.FindStringSubmatch(line); m != nil {
+		if g.specs == nil {
+			g.specs = &Summary{Counted: true}
+		}
+		g.specs.add(Summary{Passed: number(m[1]), Failed: number(m[2]), Skipped: number(m[3]) + number(m[4]), Counted: true})
 		return
 	}
 	m := goPackage.FindStringSubmatch(line)

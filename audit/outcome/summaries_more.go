@@ -9,6 +9,8 @@ import (
 var (
 	cargoResult  = regexp.MustCompile(`^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
 	nextestLine  = regexp.MustCompile(`^\s*Summary \[[^\]]*\]\s+(\d+)(?:/\d+)? tests? run: (.*)$`)
+	cargoFailed  = regexp.MustCompile(`^error: (?:test failed, to rerun pass|\d+ targets? failed:)`)
+	parentheses  = regexp.MustCompile(`\([^()]*\)`)
 	cargoCompile = regexp.MustCompile("^error: could not compile `")
 
 	tapPlan     = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
@@ -21,14 +23,18 @@ var (
 	junitOK     = regexp.MustCompile(`^OK \((\d+) tests?\)$`)
 	junitCounts = regexp.MustCompile(`^\[\s+(\d+) tests (successful|failed|skipped|aborted)\s+\]$`)
 	gradleLine  = regexp.MustCompile(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
+	gradleRan   = regexp.MustCompile(`^(?:SUCCESS|FAILURE): Executed (\d+) tests? in [^()]*(?:\(([^()]*)\))?\s*$`)
+	gradleOther = regexp.MustCompile(`^> Task :(?:\S*:)?(?:(?:compile|process|generate|merge|package|assemble|bundle|lint|kapt|ksp|pre)[A-Z]\S*|\S*[tT]est\w*(?:Classes|Resources|Java|Kotlin|Sources|Assets|Manifest))(?: |$)`)
 	gradleTask  = regexp.MustCompile(`^> Task :\S*[tT]est\S*(?: (NO-SOURCE|UP-TO-DATE|FROM-CACHE|SKIPPED|FAILED))?$`)
 
 	rspecLine    = regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?\s*$`)
 	minitestLine = regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors(?:, (\d+) (?:skips|pendings))?`)
 	ctestLine    = regexp.MustCompile(`^\d+% tests passed, (\d+) tests? failed out of (\d+)`)
+	ctestNotRun  = regexp.MustCompile(`^\s+\d+ - .+ \((Skipped|Disabled)\)\s*$`)
 	dotnetLine   = regexp.MustCompile(`(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)`)
 	dotnetTotals = regexp.MustCompile(`^\s*Test summary: total: (\d+), failed: (\d+), succeeded: (\d+), skipped: (\d+)`)
-	dotnetOld    = regexp.MustCompile(`^\s*(Total tests|Passed|Failed|Skipped): (\d+)\s*$`)
+	dotnetOld    = regexp.MustCompile(`^\s*(Total tests|Passed|Failed|Skipped): (\d+|Unknown)\s*$`)
+	dotnetCounts = regexp.MustCompile(`^\s+(failed|succeeded|skipped): (\d+)\s*$`)
 
 	phpunitOK    = regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`)
 	phpunitLine  = regexp.MustCompile(`^Tests: (\d+), Assertions: \d+(?:, (.*?))?\.?$`)
@@ -39,7 +45,7 @@ var (
 // cargo reads every `test result` and nextest's summary. Filtered tests do not
 // count.
 func cargo(lines []string) (Summary, bool) {
-	s, found := Summary{Counted: true}, false
+	s, found, failed := Summary{Counted: true}, false, false
 	for _, line := range lines {
 		if m := cargoResult.FindStringSubmatch(line); m != nil {
 			found = true
@@ -48,8 +54,9 @@ func cargo(lines []string) (Summary, bool) {
 		if m := nextestLine.FindStringSubmatch(line); m != nil {
 			found = true
 			if number(m[1]) > 0 {
-				tally(m[2], &s)
-				for _, e := range countOf.FindAllStringSubmatch(m[2], -1) {
+				counts := parentheses.ReplaceAllString(m[2], "") // how they passed: slow, flaky
+				tally(counts, &s)
+				for _, e := range countOf.FindAllStringSubmatch(counts, -1) {
 					if e[2] == "timed" || e[2] == "exec" {
 						s.Failed += number(e[1])
 					}
@@ -59,6 +66,10 @@ func cargo(lines []string) (Summary, bool) {
 		if strings.HasPrefix(line, "error: no tests to run") {
 			found = true
 		}
+		failed = failed || cargoFailed.MatchString(line)
+	}
+	if failed && !s.Failing() { // how many, was cut off
+		s.Errors, s.Counted, found = 1, false, true
 	}
 	s.None = s.Total() == 0
 	return s, found
@@ -145,7 +156,7 @@ func maven(lines []string) (Summary, bool) {
 			byConsole = true
 			tally(m[1]+" "+strings.Replace(m[2], "aborted", "skipped", 1), &console)
 		}
-		if strings.HasSuffix(line, "No tests to run.") || strings.Contains(line, "No tests were executed!") {
+		if strings.HasSuffix(line, "No tests to run.") || strings.Contains(line, "No tests were executed!") || strings.HasSuffix(line, "Tests are skipped.") {
 			totals = true
 		}
 	}
@@ -160,7 +171,7 @@ func maven(lines []string) (Summary, bool) {
 // gradle counts only when a test failed; else its test tasks tell that there were
 // tests.
 func gradle(lines []string) (Summary, bool) {
-	s, found, ran, success, failing := Summary{}, false, false, false, false
+	s, logged, found, ran, success, failing := Summary{}, Summary{}, false, false, false, false
 	for _, line := range lines {
 		if m := gradleLine.FindStringSubmatch(line); m != nil {
 			found, s.Counted = true, true
@@ -168,12 +179,25 @@ func gradle(lines []string) (Summary, bool) {
 			part.Passed = max(0, number(m[1])-part.Failed-part.Skipped)
 			s.add(part)
 		}
-		if m := gradleTask.FindStringSubmatch(line); m != nil {
+		if m := gradleRan.FindStringSubmatch(line); m != nil {
+			found, logged.Counted = true, true
+			part := Summary{Counted: true}
+			tally(m[2], &part)
+			part.Passed = max(0, number(m[1])-part.Failed-part.Skipped)
+			logged.add(part)
+		}
+		if strings.HasPrefix(line, "> No tests found for given includes") {
+			return Summary{None: true}, true
+		}
+		if m := gradleTask.FindStringSubmatch(line); m != nil && !gradleOther.MatchString(line) {
 			ran = ran || m[1] != "NO-SOURCE" && m[1] != "SKIPPED"
 			found = true
 		}
 		success = success || strings.HasPrefix(line, "BUILD SUCCESSFUL")
 		failing = failing || strings.Contains(line, "There were failing tests.")
+	}
+	if !s.Counted && logged.Counted { // what a plugin prints, where Gradle itself counts nothing
+		s = logged
 	}
 	if failing && s.Failed == 0 {
 		found = true
@@ -198,6 +222,9 @@ func rspec(lines []string) (Summary, bool) {
 			part = Summary{Failed: number(m[2]), Errors: number(m[3]), Skipped: number(m[4])}
 			part.Passed = max(0, number(m[1])-part.Failed-part.Errors-part.Skipped)
 		} else {
+			if strings.HasPrefix(line, "RSpec is shutting down and will print the summary") {
+				s.Errors++ // somebody interrupted it
+			}
 			continue
 		}
 		found, part.Counted = true, true
@@ -218,16 +245,34 @@ func ctest(lines []string) (Summary, bool) {
 			failed := number(m[1])
 			s.add(Summary{Failed: failed, Passed: max(0, number(m[2])-failed), Counted: true})
 		}
+		// A test that was skipped is counted among those that passed, one that is
+		// disabled not at all.
+		if m := ctestNotRun.FindStringSubmatch(line); m != nil {
+			s.Skipped++
+			if m[1] == "Skipped" && s.Passed > 0 {
+				s.Passed--
+			}
+		}
 	}
 	s.None = s.Total() == 0
 	return s, found
 }
 
 // dotnet reads the line that every test project ends with; the older and the newer
-// forms of it stand for all projects.
+// forms of it, and that of the testing platform, stand for all projects.
 func dotnet(lines []string) (Summary, bool) {
-	s, old, found, total := Summary{Counted: true}, Summary{Counted: true}, false, false
+	s, old, platform, found, total, listed := Summary{Counted: true}, Summary{Counted: true}, Summary{Counted: true}, false, false, false
 	for _, line := range lines {
+		if strings.HasPrefix(line, "Test run summary: ") {
+			listed = true
+		}
+		if m := dotnetCounts.FindStringSubmatch(line); m != nil && listed {
+			tally(m[2]+" "+m[1], &platform)
+		}
+		if strings.HasPrefix(line, "The active test run was aborted") {
+			s.Errors++
+			old.Errors++
+		}
 		if m := dotnetTotals.FindStringSubmatch(line); m != nil {
 			t := Summary{Failed: number(m[2]), Passed: number(m[3]), Skipped: number(m[4]), Counted: true}
 			t.None = t.Total() == 0
@@ -241,7 +286,11 @@ func dotnet(lines []string) (Summary, bool) {
 			total = total || m[1] == "Total tests"
 			tally(m[2]+" "+strings.ToLower(m[1]), &old)
 		}
-		found = found || strings.HasPrefix(line, "No test is available in ")
+		found = found || strings.HasPrefix(line, "No test is available in ") || strings.HasPrefix(line, "No test matches the given testcase filter")
+	}
+	if listed {
+		platform.None = platform.Total() == 0
+		return platform, true
 	}
 	if total {
 		s, found = old, true

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -8,11 +9,13 @@ import (
 var (
 	jestTests    = regexp.MustCompile(`^Tests:\s+((?:\d+ [a-z]+, )*\d+ total)\s*$`)
 	jestSuites   = regexp.MustCompile(`^Test Suites:\s+((?:\d+ [a-z]+, )*\d+ (?:of \d+ )?total)\s*$`)
-	vitestTests  = regexp.MustCompile(`^\s*Tests\s{2,}(no tests|\d+ [a-z]+(?: \| \d+ [a-z]+)*)(?: \(\d+\))?\s*$`)
+	vitestTests  = regexp.MustCompile(`^\s*Tests\s{2,}(no tests|\d+ [a-z ]+(?: \| \d+ [a-z ]+)*?)(?: \(\d+\))?\s*$`)
 	vitestFiles  = regexp.MustCompile(`^\s*Test Files\s{2,}(no tests|\d+ [a-z]+(?: \| \d+ [a-z]+)*)(?: \(\d+\))?\s*$`)
 	vitestErrors = regexp.MustCompile(`^\s*Errors\s{2,}(\d+) errors?\s*$`)
 	mochaLine    = regexp.MustCompile(`^\s+(\d+) (passing|failing|pending)(?: \([^)]*\))?\s*$`)
-	nodeLine     = regexp.MustCompile(`^(?:ℹ|#|\x{2139}\x{fe0f}) (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
+	nodeLine     = regexp.MustCompile(`^(?:ℹ|#|<!--|\x{2139}\x{fe0f}) (tests|pass|fail|cancelled|skipped|todo) (\d+)(?: -->)?$`)
+	avaLine      = regexp.MustCompile(`^  (\d+) tests? (passed|failed|skipped|todo)$`)
+	tapAsserts   = regexp.MustCompile(`^Asserts:\s+(\d+ (?:pass|fail|pending|skip|todo).*?)\s+\d+ of \d+ complete$`)
 )
 
 // tally adds the numbers of a text such as `1 failed, 2 passed`.
@@ -26,7 +29,7 @@ func tally(body string, s *Summary) {
 			s.Failed += n
 		case "error", "errors", "interrupted", "cancelled":
 			s.Errors += n
-		case "skipped", "skip", "pending", "todo", "ignored", "incomplete":
+		case "skipped", "skip", "pending", "todo", "ignored", "incomplete", "expected": // … to fail
 			s.Skipped += n
 		}
 	}
@@ -36,8 +39,11 @@ func tally(body string, s *Summary) {
 func jest(lines []string) (Summary, bool) {
 	s, found, suites := Summary{Counted: true}, false, Summary{}
 	for _, line := range lines {
-		if strings.HasPrefix(line, "No tests found, exiting with code") {
+		if strings.HasPrefix(line, "No tests found, exiting with code") || strings.HasPrefix(line, "No tests found related to files changed") {
 			found = true
+		}
+		if strings.HasPrefix(line, "{") && strings.Contains(line, `"numTotalTests"`) {
+			found = jestJSON(line, &s) || found
 		}
 		if m := jestTests.FindStringSubmatch(line); m != nil {
 			found = true
@@ -53,6 +59,19 @@ func jest(lines []string) (Summary, bool) {
 	}
 	s.None = s.Total() == 0
 	return s, found
+}
+
+// jestJSON reads what jest and vitest print with --json.
+func jestJSON(line string, s *Summary) bool {
+	var n struct{ NumPassedTests, NumFailedTests, NumPendingTests, NumTodoTests, NumRuntimeErrorTestSuites int }
+	if json.Unmarshal([]byte(line), &n) != nil || n.NumPassedTests < 0 || n.NumFailedTests < 0 {
+		return false
+	}
+	s.add(Summary{
+		Passed: n.NumPassedTests, Failed: n.NumFailedTests, Errors: max(0, n.NumRuntimeErrorTestSuites),
+		Skipped: max(0, n.NumPendingTests) + max(0, n.NumTodoTests), Counted: true,
+	})
+	return true
 }
 
 // vitest reads `Tests`, and what failed outside of tests: files and errors.
@@ -72,6 +91,9 @@ func vitest(lines []string) (Summary, bool) {
 		if m := vitestErrors.FindStringSubmatch(line); m != nil {
 			found = true
 			s.Errors += number(m[1])
+		}
+		if strings.HasPrefix(line, "Cancelling test run") {
+			s.Errors++
 		}
 	}
 	if s.Failed == 0 && files.Failed > 0 {
@@ -126,4 +148,30 @@ func nodeTest(lines []string) (Summary, bool) {
 	s.Counted = tests
 	s.None = tests && s.Total() == 0
 	return s, found && (tests || sure)
+}
+
+// ava reads `N tests passed` and the lines beside it.
+func ava(lines []string) (Summary, bool) {
+	s, found := Summary{Counted: true}, false
+	for _, line := range lines {
+		if m := avaLine.FindStringSubmatch(line); m != nil {
+			found = true
+			tally(m[1]+" "+m[2], &s)
+		}
+	}
+	s.None = s.Total() == 0
+	return s, found
+}
+
+// nodeTap reads the totals of node-tap.
+func nodeTap(lines []string) (Summary, bool) {
+	s, found := Summary{Counted: true}, false
+	for _, line := range lines {
+		if m := tapAsserts.FindStringSubmatch(line); m != nil {
+			found = true
+			tally(m[1], &s)
+		}
+	}
+	s.None = s.Total() == 0
+	return s, found
 }

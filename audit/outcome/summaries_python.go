@@ -8,6 +8,8 @@ import (
 var (
 	pytestLine  = regexp.MustCompile(`^=*\s*(no tests ran|\d+ [a-z]+(?:, \d+ [a-z ]+)*) in \d+(?:\.\d+)?\s?s(?:econds)?(?: \([\d:]+\))?\s*=*$`)
 	pytestBroke = regexp.MustCompile(`^!+ (?:KeyboardInterrupt|_pytest\.outcomes\.Exit: .*|xdist\.dsession\.Interrupted: .*) !+$`)
+	sugarHead   = regexp.MustCompile(`^Results \([\d.:smh ]+\):$`)
+	sugarLine   = regexp.MustCompile(`^\s+\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|rerun)$`)
 	countOf     = regexp.MustCompile(`(\d+) ([A-Za-z]+)`)
 
 	unittestRan  = regexp.MustCompile(`^Ran (\d+) tests? in \d+(?:\.\d+)?s$`)
@@ -15,11 +17,16 @@ var (
 	unittestPart = regexp.MustCompile(`([a-z]+(?: [a-z]+)?)=(\d+)`)
 )
 
-// pytest reads its last line. A test that was expected to fail counts as skipped;
+// pytest reads its last line, and the list that pytest-sugar prints for it. A test that was expected to fail counts as skipped;
 // deselected ones do not count. The same line twice is one run, shown twice.
 func pytest(lines []string) (Summary, bool) {
-	s, found := Summary{Counted: true}, map[string]bool{}
+	s, found, sugar := Summary{Counted: true}, map[string]bool{}, false
 	for _, line := range lines {
+		if sugar = sugar || sugarHead.MatchString(line); sugar && sugarLine.MatchString(line) {
+			found["Results"] = true
+			pytestCounts(line, &s)
+			continue
+		}
 		if strings.HasPrefix(line, "INTERNALERROR>") && !found["!"] || pytestBroke.MatchString(line) {
 			found["!"] = true
 			s.Errors++

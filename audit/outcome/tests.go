@@ -207,6 +207,21 @@ func Runners() []string {
 // invoked, and where none of theirs is found or one is not known, of any.
 func summarise(text string, runners []string) *Summary {
 	lines := outputLines(text)
+	if s := summariseLines(lines, runners); s != nil {
+		return s
+	}
+	bare := make([]string, len(lines))
+	for i, line := range lines {
+		bare[i] = origin.ReplaceAllString(line, "")
+	}
+	if slices.Equal(bare, lines) {
+		return nil
+	}
+	return summariseLines(bare, runners)
+}
+
+// summariseLines adds up the summaries in the lines that may belong to one.
+func summariseLines(lines, runners []string) *Summary {
 	var found []Summary
 	try := func(only []string) {
 		for _, f := range formats {
@@ -257,7 +272,11 @@ func (s *Summary) add(o Summary) {
 var ansi = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
 // stamp is the time that a CI system sets before each line.
-var stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+(Z|[+-]\d\d:?\d\d) `)
+var stamp = regexp.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?\]? `)
+
+// origin is what a tool that runs several programs sets before each line: the
+// package and its script, or the service.
+var origin = regexp.MustCompile(`^(?:[@\w./-]+(?::[\w.-]+)+: |[@\w./-]+ [\w:.-]+: |[\w.-]+ +\| |\[[@\w/.-]+\]:? )`)
 
 // maxLine is longer than any line of a summary.
 const maxLine = 1000
@@ -266,7 +285,7 @@ const maxLine = 1000
 // none of them, and is passed over before the patterns are tried.
 var telling = []string{
 	"est", "TEST", "ok", "OK", "ass", "ail", "FAIL", "PASS", "kip", "SKIP", "rror", "end", "todo", "cancel", "xample", "runs", "1..", "!!!",
-	"deselected", "INTERNAL", "coverage", "Action", "flaky", "interrupt", "BUILD", "no packages", "Summary", "Executed", "TAP", " | ",
+	"deselected", "INTERNAL", "coverage", "Action", "flaky", "interrupt", "BUILD", "no packages", "Summary", "Executed", "TAP", " | ", "otal", "ucce", "nterrupt", "Disabled", "Results", "did not",
 }
 
 // outputLines returns the lines of an output that may belong to a summary,
@@ -278,7 +297,7 @@ func outputLines(text string) []string {
 	var out []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = stamp.ReplaceAllString(line, "")
-		if len(line) > maxLine && !strings.HasPrefix(line, `{"`) {
+		if len(line) > maxLine && !strings.HasPrefix(line, `{"`) && !strings.HasPrefix(line, "<") {
 			continue
 		}
 		if slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(line, part) }) {
