@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
 
@@ -25,6 +26,7 @@ func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }
 

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
 
@@ -30,5 +31,9 @@ var samples = map[string][]sample{
 	},
 	claudecode.Format: {
 		{file: "../claudecode/testdata/mixed.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+	},
+	messages.Format: {
+		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+		{file: "../messages/testdata/responses.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 	},
 }
