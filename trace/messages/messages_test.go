@@ -1,79 +1,37 @@
 package messages
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
+	"nightaudit/trace/tracetest"
 )
 
-func source(data []byte) trace.Source {
-	return trace.Source{Name: "x", Size: int64(len(data)), ReaderAt: bytes.NewReader(data)}
-}
+var testdata = os.DirFS("testdata")
 
 func readAll(t *testing.T, data []byte) []*trace.Run {
 	t.Helper()
-	var runs []*trace.Run
-	for run, err := range Read(t.Context(), source(data)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkRun(t, run)
-		runs = append(runs, run)
-	}
-	return runs
+	return tracetest.Read(t, Read, data)
 }
 
 func readFile(t *testing.T, name string) []*trace.Run {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return readAll(t, data)
+	return tracetest.File(t, Read, testdata, name)
 }
 
-// checkRun holds for every run, whatever stands in its file.
-func checkRun(t *testing.T, run *trace.Run) {
-	t.Helper()
-	for i := range run.Calls {
-		c := &run.Calls[i]
-		if i > 0 && c.Pos.Before(run.Calls[i-1].Pos) {
-			t.Errorf("call %d at %d stands before call %d", i, c.Pos.Offset, i-1)
-		}
-		for _, b := range []trace.Body{c.Args, c.Result, c.Structured, c.Error, c.Record, c.Child} {
-			if _, err := run.Value(b); err != nil {
-				t.Fatalf("body of call %d: %v", i, err)
-			}
-		}
-	}
-}
-
-// calls is each call with its outcome.
 func calls(t *testing.T, run *trace.Run) []string {
 	t.Helper()
-	var out []string
-	for i := range run.Calls {
-		c := &run.Calls[i]
+	return tracetest.Calls(t, run, func(run *trace.Run, c *trace.Call) (string, error) {
 		o, err := outcome.Of(run, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", c.ID, c.Tool, o.Kind))
-		if c.ResultOnly {
-			line += " alone"
-		}
-		out = append(out, strings.ReplaceAll(line, `"`, ""))
-	}
-	return out
+		return string(o.Kind), err
+	})
 }
 
 func TestRead_Calls(t *testing.T) {
@@ -84,12 +42,12 @@ func TestRead_Calls(t *testing.T) {
 		task    string
 		gaps    int
 	}{
-		{"anthropic.jsonl", []string{"bad bash error", "mute read_file ok", "good bash ok", "net web_search error", "open deploy pending"}, "All tests pass.", "Fix the tests", 0},
+		{"anthropic.jsonl", []string{"bad bash error 1", "mute read_file ok 1", "good bash ok 2", "net web_search error 2", "open deploy pending"}, "All tests pass.", "Fix the tests", 0},
 		{"responses.json", []string{
 			"mute lookup suspect", "bad shell error", "good mcp__fs__read ok", "gone mcp__fs__read error", "found web_search ok", "patch apply_patch error", "open deploy pending",
 		}, "Done.", "Search and fix", 0},
 		{"chat.json", []string{
-			"c1 get_order unknown", "c2 cancel suspect", "notify unknown", "c3 sh error", "nobody  unknown alone",
+			"c1 get_order unknown 1", "c2 cancel suspect 1", "notify unknown", "c3 sh error", "nobody unknown alone",
 		}, "It is cancelled.", "Cancel order 7", 1},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
@@ -211,7 +169,7 @@ func TestRead_Items(t *testing.T) {
 		{`7`, "bad"},
 		{`{"type":"item_reference","id":"a"}`, "gap"},
 		{`{"type":"reasoning","summary":[]},{"type":"unheard"}`, ""},
-		{`{"role":"tool","tool_call_id":"a","content":"x","status":"error"}`, "a  error alone"},
+		{`{"role":"tool","tool_call_id":"a","content":"x","status":"error"}`, "a error alone"},
 	} {
 		run := readAll(t, []byte(`[{"role":"user","content":"go"},`+tt.items+`]`))[0]
 		got := strings.Join(calls(t, run), ", ")
@@ -269,41 +227,13 @@ func TestIs(t *testing.T) {
 func TestRead_Cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for run, err := range Read(ctx, source([]byte("{}"))) {
+	for run, err := range Read(ctx, tracetest.Source([]byte("{}"))) {
 		if run != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v", run, err)
 		}
 	}
 }
 
-// TestRead_CutAnywhere cuts each file at every byte.
-func TestRead_CutAnywhere(t *testing.T) {
-	files, err := filepath.Glob("testdata/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range data {
-			readAll(t, data[:n])
-		}
-	}
-}
+func TestRead_CutAnywhere(t *testing.T) { tracetest.CutAnywhere(t, Read, testdata) }
 
-func FuzzRead(f *testing.F) {
-	files, err := filepath.Glob("testdata/*")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) { readAll(t, data) })
-}
+func FuzzRead(f *testing.F) { tracetest.Fuzz(f, Read, testdata) }
