@@ -23,6 +23,7 @@ var Formats = []string{
 	"claude-code",
 	"codex",
 	"goose",
+	"messages",
 	"native",
 }
 

@@ -206,6 +206,9 @@ func (r *reader) step(step trace.Value) {
 		r.additions(&run.Calls[first], extra)
 	}
 	r.results(step, first)
+	if extra.Get("no_id").Flag() == trace.FlagTrue && len(run.Calls) > first {
+		run.Calls[first].ID = ""
+	}
 }
 
 // textOf is a message: a text, or a list of parts.

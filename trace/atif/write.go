@@ -104,6 +104,7 @@ func callStep(run *trace.Run, c *trace.Call, n int, output func(*trace.Call) (st
 	id := c.ID.String()
 	if id == "" {
 		id = fmt.Sprintf("call-%d", n+1)
+		s.Extra["no_id"] = true // the format asks for one
 	}
 	args, err := run.Body(c.Args)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
+	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
 
@@ -43,6 +44,7 @@ func formats() []format {
 		{atif.Format, atif.Read, nil, atif.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
+		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
+	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
 
@@ -45,5 +46,9 @@ var samples = map[string][]sample{
 		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
 		{file: "../codex/testdata/bare.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 		{file: "../codex/testdata/document.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	messages.Format: {
+		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+		{file: "../messages/testdata/responses.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 	},
 }
