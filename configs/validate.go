@@ -20,8 +20,10 @@ const (
 var Formats = []string{
 	"auto",
 	"claude-code",
+	"claude-stream-json",
 	"codex",
 	"native",
+	"qwen-stream-json",
 }
 
 var (

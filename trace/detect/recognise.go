@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/native"
 )
@@ -26,6 +27,8 @@ func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{claudestream.QwenFormat, claudestream.ReadQwen, claudestream.IsQwenRecord, claudestream.IsQwenDocument},
+		{claudestream.Format, claudestream.Read, claudestream.IsRecord, claudestream.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 	}
 }
