@@ -59,6 +59,9 @@ var table = map[string]rule{
 	"systemd":        {nil, "sd_notify needs a socket and nothing else"},
 	"cmd/nightaudit": {[]string{"...", "github.com/spf13/cobra", unixModule}, "cmd wires packages of this module together"},
 	".":              {nil, "the root holds tests of the repository"},
+
+	// Formats that are another one in other words.
+	"trace/claudestream": {[]string{"trace", "trace/claudecode"}, "it reads the messages of a session in another wrapping"},
 }
 
 // TestImports holds every import of a file that is no test to the table.

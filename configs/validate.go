@@ -21,10 +21,12 @@ var Formats = []string{
 	"auto",
 	"atif",
 	"claude-code",
+	"claude-stream-json",
 	"codex",
 	"goose",
 	"messages",
 	"native",
+	"qwen-stream-json",
 }
 
 var (

@@ -57,6 +57,9 @@ func (s *session) joinSide(rec *record, call int) {
 		return
 	}
 	root := s.links[rec.uuid].root
+	if s.stream != nil {
+		root = rec.Get("parent_tool_use_id").ID().String()
+	}
 	sd := s.children.byRoot[root]
 	if sd == nil {
 		sd = &side{}

@@ -88,6 +88,8 @@ type link struct {
 
 // session is what is remembered of a file while it is read.
 type session struct {
+	stream *Stream // what a printed session has beside the messages; nil for a file
+
 	run   *trace.Run
 	rec   record
 	links map[string]link    // every record that has a uuid
@@ -134,6 +136,9 @@ func newSession(run *trace.Run) *session {
 func (s *session) take(scanned trace.Record) {
 	rec := &s.rec
 	rec.take(scanned)
+	if s.stream != nil {
+		rec.rename()
+	}
 	if _, twice := s.links[rec.uuid]; twice {
 		s.run.Ignored++ // copied by a resume or a fork
 		return
@@ -150,7 +155,9 @@ func (s *session) take(scanned trace.Record) {
 		s.header(rec)
 		s.user(rec)
 	case "system":
-		known = s.system(rec)
+		known = s.system(rec) || s.stream.system(s, rec)
+	case "result":
+		known = s.stream.result(s, rec)
 	case "queue-operation":
 		content := rec.Get("content")
 		known = s.notified(content.Text(), rec.Pos, content.Body())
@@ -173,7 +180,9 @@ func (s *session) place(rec *record) link {
 	if l.parent == "" {
 		l.parent = rec.Get("logicalParentUuid").Text()
 	}
-	if rec.side {
+	if s.stream != nil {
+		s.stream.place(s, rec, &l)
+	} else if rec.side {
 		l.root = rec.uuid
 		if up := s.links[l.parent]; up.root != "" {
 			l.root = up.root
@@ -206,7 +215,7 @@ func (s *session) finish() error {
 	if len(s.sessions) > 1 {
 		run.Notes = map[string]string{"sessions": strconv.Itoa(len(s.sessions)) + " session ids in one file; the last is taken"}
 	}
-	run.Child = !s.began && s.sideTask != ""
+	run.Child = !s.began && s.sideTask != "" && s.stream == nil
 	s.joinChildren()
 	s.findGaps()
 	s.addUsage()

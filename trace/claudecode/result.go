@@ -13,6 +13,7 @@ import (
 const (
 	denied    = "denied"
 	cancelled = "cancelled"
+	unknown   = "unknown"
 	running   = "running"
 	completed = "completed"
 )
@@ -88,6 +89,8 @@ func (s *session) end(i int, rec *record, block, twin trace.Value) {
 		}
 	case s.launched(i, content, twin):
 		c.Status = running
+	case s.stream.mutes(c.Tool):
+		c.Status = unknown
 	case twin.Get("interrupted").Flag() == trace.FlagTrue && shell(c.Tool):
 		c.IsError = trace.FlagTrue
 	case shell(c.Tool):

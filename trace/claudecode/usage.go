@@ -46,6 +46,10 @@ func count(u trace.Value, name string) int64 {
 
 // addUsage sums the messages by model, in order of first sight.
 func (s *session) addUsage() {
+	if s.stream != nil && len(s.stream.usage) > 0 {
+		s.run.Usage = s.stream.usage
+		return
+	}
 	for _, id := range s.usageOrder {
 		u := s.usage[id]
 		s.run.AddUsage(trace.Usage{

@@ -12,6 +12,8 @@ import (
 
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/claudestream"
+	"nightaudit/trace/codex"
 	"nightaudit/trace/native"
 )
 
@@ -42,7 +44,15 @@ func TestFormat(t *testing.T) {
 		{"claude behind too many", strings.Repeat(`{"type":"new-kind"}`+"\n", 64) + user, native.Format},
 		{"claude behind bad lines", strings.Repeat("garbage\n", 100) + user, claudecode.Format},
 		{"claude without a line end, torn", user + "\n" + `{"type":"ass`, claudecode.Format},
-		{"stream-json is neither", `{"type":"system","subtype":"init","session_id":"s","uuid":"u"}`, native.Format},
+		{"stream-json", `{"type":"system","subtype":"init","session_id":"s","uuid":"u"}`, claudestream.Format},
+		{"stream-json of Qwen", `{"type":"system","subtype":"init","session_id":"s","qwen_code_version":"0.15"}`, claudestream.QwenFormat},
+		{"stream-json without its head", `{"type":"assistant","session_id":"s","message":{"role":"assistant","content":[]}}`, claudestream.Format},
+		{"the result alone", `{"type":"result","subtype":"success","session_id":"s","result":"Done."}`, claudestream.Format},
+		{"the result alone, over lines", "{\n\"type\":\"result\",\n\"subtype\":\"success\",\"session_id\":\"s\"}", claudestream.Format},
+		{"a list of records", `[{"type":"system","subtype":"init","session_id":"s"}]`, claudestream.Format},
+		{"codex", `{"type":"session_meta","payload":{"id":"x"}}`, codex.Format},
+		{"codex of old", `{"id":"x","timestamp":"2025-06-01T00:00:00Z","instructions":null}`, codex.Format},
+		{"codex document", `{"session":{"id":"x","timestamp":"y"},"items":[]}`, codex.Format},
 		{"chat message is neither", `{"type":"user","content":"hello"}`, native.Format},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"nightaudit/trace"
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/messages"
@@ -42,6 +43,8 @@ func formats() []format {
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{atif.Format, atif.Read, nil, atif.IsDocument},
+		{claudestream.QwenFormat, claudestream.ReadQwen, claudestream.IsQwenRecord, claudestream.IsQwenDocument},
+		{claudestream.Format, claudestream.Read, claudestream.IsRecord, claudestream.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages

@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/messages"
@@ -41,6 +42,13 @@ var samples = map[string][]sample{
 	},
 	claudecode.Format: {
 		{file: "../claudecode/testdata/mixed.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+	},
+	claudestream.Format: {
+		{file: "../claudestream/testdata/claude.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input", "tool_input"}},
+		{file: "../claudestream/testdata/verbose.json", document: true, ids: []string{"id", "tool_use_id"}, args: []string{"input", "tool_input"}},
+	},
+	claudestream.QwenFormat: {
+		{file: "../claudestream/testdata/qwen.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
 	},
 	codex.Format: {
 		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
