@@ -12,6 +12,7 @@ import (
 
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/mcp"
 	"nightaudit/trace/native"
 )
 
@@ -42,6 +43,8 @@ func TestFormat(t *testing.T) {
 		{"claude behind too many", strings.Repeat(`{"type":"new-kind"}`+"\n", 64) + user, native.Format},
 		{"claude behind bad lines", strings.Repeat("garbage\n", 100) + user, claudecode.Format},
 		{"claude without a line end, torn", user + "\n" + `{"type":"ass`, claudecode.Format},
+		{"Claude Desktop's log", "2026-01-02T03:04:05Z [fs] [info] Server started\n" +
+			`2026-01-02T03:04:05Z [fs] [info] Message from client: {"method":"x","jsonrpc":"2.0"} { metadata: undefined }`, mcp.Format},
 		{"stream-json is neither", `{"type":"system","subtype":"init","session_id":"s","uuid":"u"}`, native.Format},
 		{"chat message is neither", `{"type":"user","content":"hello"}`, native.Format},
 	} {
