@@ -24,6 +24,7 @@ var Formats = []string{
 	"claude-stream-json",
 	"codex",
 	"goose",
+	"mcp",
 	"messages",
 	"native",
 	"qwen-stream-json",

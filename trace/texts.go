@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Texts reads a source that is either JSON Lines or JSON texts over several lines:
@@ -194,13 +195,10 @@ func (t *Texts) Finish(run *Run) error {
 // FinishAll ends the reading of a source that holds several runs, one behind the
 // other from starts on: a line that could not be read is missing from the run
 // before it.
-func (t *Texts) FinishAll(runs []*Run, starts []Position) error {
+func FinishAll(of interface{ Finish(run *Run) error }, runs []*Run, starts []Position) error {
 	var file Run
-	if err := t.Finish(&file); err != nil {
+	if err := of.Finish(&file); err != nil {
 		return err
-	}
-	for _, run := range runs {
-		run.SHA256 = file.SHA256
 	}
 	for _, b := range file.BadLines {
 		at := 0
@@ -210,6 +208,10 @@ func (t *Texts) FinishAll(runs []*Run, starts []Position) error {
 			}
 		}
 		runs[at].BadLines = append(runs[at].BadLines, b)
+	}
+	for _, run := range runs {
+		run.SHA256 = file.SHA256
+		slices.SortStableFunc(run.BadLines, func(a, b BadLine) int { return a.Line - b.Line })
 	}
 	runs[len(runs)-1].Torn = file.Torn
 	return nil

@@ -3,13 +3,16 @@ package detect
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
@@ -295,11 +298,21 @@ func TestDamage_Bytes(t *testing.T) {
 	})
 }
 
-// allReadable tells whether every line is a record, or the document one text.
+// allReadable tells whether every line is a record, or the document one text. A
+// line end between two tokens costs nothing: some readers read the texts, not the
+// lines.
 func allReadable(data []byte, document bool) bool {
 	if document {
 		v, err := trace.ParseValue(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 		return err == nil && v.UniqueNames() == nil
+	}
+	for dec := json.NewDecoder(bytes.NewReader(data)); utf8.Valid(data); {
+		var v map[string]any
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return true
+		} else if err != nil {
+			break
+		}
 	}
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && !readable(line) {

@@ -93,6 +93,9 @@ func formatOfText(ctx context.Context, src trace.Source) (string, error) {
 	if err := sc.Finish(trace.NewRun(head, native.Format)); err != nil {
 		return "", fmt.Errorf("detect format: %w", err)
 	}
+	if name, err := textFormat(src); err != nil || name != "" {
+		return name, err
+	}
 	return native.Format, nil
 }
 

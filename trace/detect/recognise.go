@@ -10,6 +10,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
+	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
@@ -47,6 +48,7 @@ func formats() []format {
 		{claudestream.Format, claudestream.Read, claudestream.IsRecord, claudestream.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
+		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/goose"
+	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 )
@@ -54,6 +55,9 @@ var samples = map[string][]sample{
 		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
 		{file: "../codex/testdata/bare.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 		{file: "../codex/testdata/document.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	mcp.Format: {
+		{file: "../mcp/testdata/wrapped.jsonl", ids: []string{"id", "requestId"}, args: []string{"arguments"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},

@@ -131,7 +131,7 @@ func (f *file) finish() ([]*trace.Run, error) {
 		runs = append(runs, c.run)
 	}
 	runs[0].Ignored += f.others
-	if err := f.texts.FinishAll(runs, f.starts); err != nil {
+	if err := trace.FinishAll(f.texts, runs, f.starts); err != nil {
 		return nil, err
 	}
 	return runs, nil
