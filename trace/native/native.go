@@ -312,6 +312,10 @@ func (r *reader) finish() *trace.Run {
 	}
 	// The scanner's come behind the reader's own.
 	slices.SortStableFunc(r.run.BadLines, func(a, b trace.BadLine) int { return a.Line - b.Line })
+	if r.run.Records == r.run.Ignored && r.run.Ignored > 0 {
+		// Nothing in it is of this format: that no call stands there says nothing.
+		r.run.Gaps = append(r.run.Gaps, trace.Gap{Reason: "none of its records is of a kind that is known"})
+	}
 	if r.steps {
 		r.run.NoEndRecords = true // documents of steps have no end to record
 	}

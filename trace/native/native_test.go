@@ -308,3 +308,18 @@ func TestRead_Errors(t *testing.T) {
 		}
 	}
 }
+
+// TestRead_NothingKnown: a file of other records is no run without calls.
+func TestRead_NothingKnown(t *testing.T) {
+	for text, whole := range map[string]bool{
+		"{\"type\":\"a\"}\n{\"b\":1}\n":                       false,
+		"{\"type\":\"a\"}\n{\"type\":\"run_end\"}\n":          true,
+		"{\"type\":\"a\"}\n{\"type\":\"tool_call\"}\n":        false,
+		"{\"type\":\"a\"}\n{\"type\":\"summary\",\"text\":1}": true,
+		"": true,
+	} {
+		if run := read(t, text); run.Whole() != whole {
+			t.Errorf("%q: whole %v, gaps %v", text, run.Whole(), run.Gaps)
+		}
+	}
+}
