@@ -22,6 +22,7 @@ var Formats = []string{
 	"claude-code",
 	"claude-stream-json",
 	"codex",
+	"codex-exec-json",
 	"native",
 	"qwen-stream-json",
 }

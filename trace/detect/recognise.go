@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
+	"nightaudit/trace/codexexec"
 	"nightaudit/trace/native"
 )
 
@@ -30,6 +31,7 @@ func formats() []format {
 		{claudestream.QwenFormat, claudestream.ReadQwen, claudestream.IsQwenRecord, claudestream.IsQwenDocument},
 		{claudestream.Format, claudestream.Read, claudestream.IsRecord, claudestream.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
+		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 	}
 }
 

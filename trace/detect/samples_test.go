@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
+	"nightaudit/trace/codexexec"
 	"nightaudit/trace/native"
 )
 
@@ -16,6 +17,8 @@ type sample struct {
 	file string
 	// document: the file is one JSON text, so that damage anywhere costs all of it.
 	document bool
+	// gaps is how many gaps every file of the format has, because it leaves things out.
+	gaps int
 	// ids and args name the members that hold ids and arguments of calls.
 	ids, args []string
 }
@@ -44,5 +47,8 @@ var samples = map[string][]sample{
 		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
 		{file: "../codex/testdata/bare.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 		{file: "../codex/testdata/document.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	codexexec.Format: {
+		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
 	},
 }
