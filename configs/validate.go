@@ -23,6 +23,7 @@ var Formats = []string{
 	"claude-code",
 	"claude-stream-json",
 	"codex",
+	"codex-exec-json",
 	"goose",
 	"mcp",
 	"messages",

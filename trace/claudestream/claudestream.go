@@ -1,7 +1,8 @@
 // Package claudestream reads what `claude -p` prints: the records of
 // --output-format stream-json, the list of them that json prints with --verbose,
 // and the one result that it prints without. Qwen Code prints the same form and is
-// read here under a name of its own. One file in, one Run out.
+// read here under a name of its own. One file in, one Run out, or one for each
+// session of a log that is appended to.
 //
 // What is trusted is what package claudecode trusts in a session's file, whose
 // messages these are, and beside it:
@@ -52,45 +53,94 @@ func ReadQwen(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error
 
 func read(ctx context.Context, src trace.Source, format string, mute func(string) bool) iter.Seq2[*trace.Run, error] {
 	return func(yield func(*trace.Run, error) bool) {
-		run := trace.NewRun(src, format)
-		st := claudecode.NewStream(run, mute)
-		done, err := document(ctx, src, run, st)
-		if err == nil && !done {
-			sc := trace.NewScanner(ctx, src)
-			for sc.Next() {
-				st.Take(sc.Record())
-			}
-			err = sc.Finish(run)
-		}
-		if err == nil {
-			err = st.Finish()
-		}
+		p := &printed{src: src, format: format, mute: mute, whole: trace.NewRun(src, format)}
+		p.begin(0)
+		runs, err := p.read(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		yield(run, nil)
+		for _, run := range runs {
+			if !yield(run, nil) {
+				return
+			}
+		}
 	}
+}
+
+// printed is a file of what was printed: one session, or several behind each other
+// where a log is appended to.
+type printed struct {
+	src    trace.Source
+	format string
+	mute   func(string) bool
+
+	whole   *trace.Run // what is learnt of the file
+	runs    []*trace.Run
+	starts  []int // lines
+	streams []*claudecode.Stream
+}
+
+// begin begins a session.
+func (p *printed) begin(line int) {
+	run := trace.NewRun(p.src, p.format)
+	p.runs, p.starts = append(p.runs, run), append(p.starts, line)
+	p.streams = append(p.streams, claudecode.NewStream(run, p.mute))
+}
+
+// take hands a record to the session that it belongs to.
+func (p *printed) take(rec trace.Record) {
+	last := len(p.runs) - 1
+	if rec.Get("type").Text() == "system" && rec.Get("subtype").Text() == "init" {
+		if id := rec.Get("session_id").Text(); p.runs[last].ID != "" && id != p.runs[last].ID {
+			p.begin(rec.Pos.Line)
+			last++
+		}
+	}
+	p.streams[last].Take(rec)
+}
+
+func (p *printed) read(ctx context.Context) ([]*trace.Run, error) {
+	done, err := p.document(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !done {
+		sc := trace.NewScanner(ctx, p.src)
+		for sc.Next() {
+			p.take(sc.Record())
+		}
+		if err := sc.Finish(p.whole); err != nil {
+			return nil, err
+		}
+	}
+	for _, st := range p.streams {
+		if err := st.Finish(); err != nil {
+			return nil, err
+		}
+	}
+	trace.Share(p.whole, p.runs, p.starts)
+	return p.runs, nil
 }
 
 // document reads a file that is one JSON text: a list of records, or one record
 // over several lines. It tells whether the file is one.
-func document(ctx context.Context, src trace.Source, run *trace.Run, st *claudecode.Stream) (bool, error) {
-	if !mayBeDocument(src) {
+func (p *printed) document(ctx context.Context) (bool, error) {
+	if !mayBeDocument(p.src) {
 		return false, nil
 	}
-	doc, err := trace.ReadDocument(ctx, src)
+	doc, err := trace.ReadDocument(ctx, p.src)
 	if err != nil || doc.Kind() != trace.KindArray && doc.Kind() != trace.KindObject {
 		return false, err
 	}
-	run.SHA256 = doc.SHA256
+	p.whole.SHA256 = doc.SHA256
 	take := func(v trace.Value) {
 		pos := trace.Position{Line: doc.LineOf(v), Offset: v.Body().Offset}
 		if err := v.UniqueNames(); v.Kind() != trace.KindObject || err != nil {
-			run.BadLines = append(run.BadLines, trace.BadLine{Line: pos.Line, Reason: "an element that is no record"})
+			p.whole.BadLines = append(p.whole.BadLines, trace.BadLine{Line: pos.Line, Reason: "an element that is no record"})
 			return
 		}
-		st.Take(trace.Record{Value: v, Pos: pos})
+		p.take(trace.Record{Value: v, Pos: pos})
 	}
 	if doc.Kind() == trace.KindObject {
 		take(doc.Value)

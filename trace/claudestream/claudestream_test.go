@@ -225,6 +225,35 @@ func TestRead_Notifications(t *testing.T) {
 	}
 }
 
+// TestRead_Sessions: each session of an appended log is judged by its own calls.
+func TestRead_Sessions(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "claude.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.ReplaceAll(data, []byte(`"session_id":"s1"`), []byte(`"session_id":"s2"`))
+	var got []string
+	for run, err := range Read(t.Context(), source(slices.Concat(data, []byte("noise\n"), other, data[:100]))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(run.ID, " ", len(run.Calls), " ", run.Ended, " ", run.Torn, " ", len(run.BadLines)))
+	}
+	if want := []string{"s1 7 true false 1", "s2 7 true true 1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for range Read(t.Context(), source(slices.Concat(data, other))) {
+		break
+	}
+	resumed := 0
+	for run := range Read(t.Context(), source(slices.Concat(data, data))) {
+		resumed += len(run.Calls)
+	}
+	if resumed != 7 {
+		t.Errorf("a session that is printed twice has %d calls", resumed)
+	}
+}
+
 type broken struct{}
 
 func (broken) ReadAt([]byte, int64) (int, error) { return 0, errors.New("broken") }

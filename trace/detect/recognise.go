@@ -9,6 +9,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
+	"nightaudit/trace/codexexec"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -50,6 +51,7 @@ func formats() []format {
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
+		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
+	"nightaudit/trace/codexexec"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -20,6 +21,8 @@ type sample struct {
 	file string
 	// document: the file is one JSON text, so that damage anywhere costs all of it.
 	document bool
+	// gaps is how many gaps every file of the format has, because it leaves things out.
+	gaps int
 	// ids and args name the members that hold ids and arguments of calls.
 	ids, args []string
 }
@@ -62,5 +65,8 @@ var samples = map[string][]sample{
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
 		{file: "../messages/testdata/responses.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	codexexec.Format: {
+		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
 	},
 }
