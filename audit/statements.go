@@ -52,6 +52,9 @@ func (l *ledger) ownClaims(v trace.Value, pos trace.Position, have int) []claims
 		if l.rules.Statements != nil {
 			fit, _ := l.rules.Statements(c.Text)
 			for _, rule := range fit {
+				if l.excepted(&rule) {
+					continue
+				}
 				c.Add(rule)
 				c.Ruled = true
 			}
