@@ -34,7 +34,8 @@ func (l *ledger) report(given []claims.Claim) *Report {
 	if l.rules.Statements != nil {
 		var said []claims.Claim
 		said, rep.NotChecked = l.rules.Statements(l.run.Summary)
-		all = append(all, said...)
+		said, left := l.judgeable(said)
+		all, rep.NotChecked = append(all, said...), append(rep.NotChecked, left...)
 	}
 	rep.Claims = append(rep.Claims, actions...)
 	for _, c := range all {
@@ -45,6 +46,37 @@ func (l *ledger) report(given []claims.Claim) *Report {
 	rep.Segments = segments(l, rep.Claims)
 	rep.count()
 	return rep
+}
+
+// judgeable parts the statements of the summary from those that cannot be judged
+// beside the calls of this run.
+func (l *ledger) judgeable(said []claims.Claim) (judged []claims.Claim, left []string) {
+	kept := map[string]bool{}
+	for _, c := range said {
+		if !l.excepted(&c) {
+			judged = append(judged, c)
+			kept[c.Text] = true
+		}
+	}
+	for _, c := range said {
+		if !kept[c.Text] {
+			kept[c.Text] = true
+			left = append(left, c.Text)
+		}
+	}
+	return judged, left
+}
+
+// excepted tells whether the run holds a call beside which a claim is not judged.
+func (l *ledger) excepted(c *claims.Claim) bool {
+	for i := range l.run.Calls {
+		for k := range c.Unless {
+			if how, _ := l.match(&c.Unless[k], i); how == fits && l.outcome(i).Ran() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // distinct gives claims of one id names of their own: an id comes from the trace

@@ -42,7 +42,7 @@ func (r *Report) Considered(claim int) ([]Considered, error) {
 		}
 	}
 	var out []Considered
-	add := func(key string, i int, m *claims.Matcher, tool string, s *claims.Show) {
+	add := func(key string, i int, m []*claims.Matcher, tool string, s *claims.Show) {
 		one := Considered{Requirement: fmt.Sprintf("%s[%d]", key, i)}
 		if list := asks[key]; i < len(list) {
 			one.Asks = list[i]
@@ -51,25 +51,33 @@ func (r *Report) Considered(claim int) ([]Considered, error) {
 		out = append(out, one)
 	}
 	for i := range c.MustShow {
-		add("must_show", i, c.MustShow[i].Match, c.MustShow[i].Tool, &c.MustShow[i])
+		if s := &c.MustShow[i]; s.Match != nil {
+			add("must_show", i, s.Matchers(), "", s)
+		} else {
+			add("must_show", i, nil, s.Tool, s)
+		}
 	}
 	for i, n := range c.MustNotFail {
-		add("must_not_fail", i, n.Match, n.Tool, nil)
+		if n.Match != nil {
+			add("must_not_fail", i, []*claims.Matcher{n.Match}, "", nil)
+		} else {
+			add("must_not_fail", i, nil, n.Tool, nil)
+		}
 	}
 	for i := range c.MustNotCall {
-		add("must_not_call", i, &c.MustNotCall[i], "", nil)
+		add("must_not_call", i, []*claims.Matcher{&c.MustNotCall[i]}, "", nil)
 	}
 	for i := range c.Count {
-		add("count", i, &c.Count[i].Of, "", nil)
+		add("count", i, []*claims.Matcher{&c.Count[i].Of}, "", nil)
 	}
 	for i := range c.NoDuplicates {
-		add("no_duplicates", i, &c.NoDuplicates[i].Match, "", nil)
+		add("no_duplicates", i, []*claims.Matcher{&c.NoDuplicates[i].Match}, "", nil)
 	}
 	return out, l.err
 }
 
-// consider lists the calls that a matcher, or a tool's name, brings into question.
-func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []ConsideredCall {
+// consider lists the calls that matchers, or a tool's name, brings into question.
+func (l *ledger) consider(m []*claims.Matcher, tool string, s *claims.Show) []ConsideredCall {
 	bound, after := -1, ""
 	if s != nil && s.Match != nil {
 		bound, after = l.bound(s)
@@ -83,7 +91,7 @@ func (l *ledger) consider(m *claims.Matcher, tool string, s *claims.Show) []Cons
 		how := fits
 		var commands []int
 		if m != nil {
-			if how, commands = l.match(m, i); how == noFit {
+			if how, commands = l.matchAny(m, i); how == noFit {
 				continue
 			}
 		}

@@ -109,6 +109,16 @@ func (l *ledger) match(m *claims.Matcher, i int) (how fit, commands []int) {
 	return min(how, target), commands
 }
 
+// matchAny tries several matchers on call i: the one that it fits best counts.
+func (l *ledger) matchAny(matchers []*claims.Matcher, i int) (how fit, commands []int) {
+	for _, m := range matchers {
+		if h, c := l.match(m, i); h > how {
+			how, commands = h, c
+		}
+	}
+	return how, commands
+}
+
 // matchArgs compares arguments: fits, veiled or noFit.
 func (l *ledger) matchArgs(m *claims.Matcher, f *facts) fit {
 	how := fits
@@ -348,12 +358,13 @@ func (l *ledger) trusted(i, command int) bool {
 	}
 }
 
-// candidates lists what fits a matcher from the re-run's first call on: calls, and
-// of shell calls each command. Others are the calls that fit all of it but the
-// target, hidden those of which a redaction keeps it from being told.
-func (l *ledger) candidates(m *claims.Matcher) (list []candidate, others, hidden []int) {
+// candidates lists what fits a matcher, or one of several, from the re-run's first
+// call on: calls, and of shell calls each command. Others are the calls that fit
+// all of it but the target, hidden those of which a redaction keeps it from being
+// told.
+func (l *ledger) candidates(matchers ...*claims.Matcher) (list []candidate, others, hidden []int) {
 	for i := l.from; i < len(l.run.Calls); i++ {
-		switch how, commands := l.match(m, i); how {
+		switch how, commands := l.matchAny(matchers, i); how {
 		case fits:
 			if commands == nil {
 				list = append(list, candidate{call: i, command: -1})

@@ -12,7 +12,7 @@ import (
 
 // show judges a requirement of must_show in its matcher form.
 func (l *ledger) show(name string, s *claims.Show) Finding {
-	list, others, hidden := l.candidates(s.Match)
+	list, others, hidden := l.candidates(s.Matchers()...)
 	if len(list) == 0 && len(hidden) > 0 {
 		return Finding{
 			Requirement: name, Verdict: Unsupported, Reason: Redacted, Calls: l.refs(hidden), rests: true,
@@ -110,7 +110,31 @@ func (l *ledger) judgePicked(s *claims.Show, list []candidate) Finding {
 			best = f
 		}
 	}
+	if best.Reason == CountDiffers && s.Tests != nil && l.together(s.Tests, list) {
+		best.Verdict, best.Reason = Unsupported, OutputMissing
+		best.Detail = "no single run counts so many tests; several of them together do"
+	}
 	return best
+}
+
+// together tells whether several test runs, of which none counts as many tests as
+// are claimed, count them together: nobody said that it was one run.
+func (l *ledger) together(want *claims.Tests, list []candidate) bool {
+	total, runs, last := 0, 0, -1
+	for _, c := range l.latest(list) {
+		if c.call == last {
+			continue // one more command of a call that was counted
+		}
+		last = c.call
+		s, err := l.view(c.call).TestsAsked()
+		if err == nil && s != nil && s.Counted && !s.Failing() {
+			total, runs = total+s.Total(), runs+1
+		}
+	}
+	if want.Total != nil {
+		return runs > 1 && total == *want.Total
+	}
+	return runs > 1 && total >= want.MinTotal
 }
 
 // latest keeps the last run of each command, told apart by what was run and where,

@@ -133,6 +133,9 @@ func (l *ledger) ownClaims(list [][]byte, line, have int) []claims.Claim {
 		if l.rules.Statements != nil {
 			fit, _ := l.rules.Statements(c.Text)
 			for _, rule := range fit {
+				if l.excepted(&rule) {
+					continue
+				}
 				c.Add(rule)
 				c.Ruled = true
 			}

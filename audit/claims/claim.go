@@ -40,7 +40,10 @@ type Claim struct {
 	// Weak: a trace can support the claim but not refute it; what would contradict
 	// it leaves it UNSUPPORTED.
 	Weak bool
-	Line int // in the claims file; 0 for a claim of the trace
+	// Unless are calls beside which a statement of the summary cannot be judged by its
+	// rule; it is then one that is not checked.
+	Unless []Matcher
+	Line   int // in the claims file; 0 for a claim of the trace
 
 	// Ruled is set when requirements of a rule have been added, so that the claim is
 	// not measured by its own alone.

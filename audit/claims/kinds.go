@@ -46,6 +46,12 @@ func CheckRequirement(v Value) error {
 	return nil
 }
 
+// ReadMatchers reads a list of matchers that stands alone.
+func ReadMatchers(v Value, key string) ([]Matcher, error) {
+	l := &loader{file: v.file}
+	return each(l, v.node, key, l.toolOrMatcher)
+}
+
 // kind puts what a claim's kind requires before what the claim itself requires.
 // The claim adds to its kind and never replaces it: an agent that names a kind
 // cannot make it cheaper. What the kind supplies has the place of its name, so

@@ -58,6 +58,7 @@ type Show struct {
 	// succeeded. "" with Match.
 	Tool  string
 	Match *Matcher
+	Or    []Matcher // a call that fits one of these will do as well
 
 	Status Status
 	// AfterEdit: the evidence must be later than the latest edit (after: last_edit)
@@ -73,6 +74,15 @@ type Show struct {
 	Observed  bool     // a later look at the same target is needed
 	StaleText string   // text that must be gone from that look
 	Child     *Child
+}
+
+// Matchers lists the matchers of which a call must fit one.
+func (s *Show) Matchers() []*Matcher {
+	out := []*Matcher{s.Match}
+	for i := range s.Or {
+		out = append(out, &s.Or[i])
+	}
+	return out
 }
 
 // Tests are counts that a test run's summary must have.

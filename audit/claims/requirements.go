@@ -13,7 +13,7 @@ import (
 var (
 	matcherKeys = []string{"tool", "class", "cmd", "path", "args", "cwd"}
 	showKeys    = append([]string{
-		"status", "after", "edit_paths", "pick", "tests", "output", "result", "observed", "stale_text", "child",
+		"or", "status", "after", "edit_paths", "pick", "tests", "output", "result", "observed", "stale_text", "child",
 	}, matcherKeys...)
 )
 
@@ -202,6 +202,8 @@ func (l *loader) show(n node, key string) (Show, error) {
 
 func (l *loader) showField(s *Show, f member) (err error) {
 	switch f.key {
+	case "or":
+		s.Or, err = each(l, f.value, f.key, l.toolOrMatcher)
 	case "status":
 		var v string
 		v, err = l.oneOf(f.value, f.key, []string{"ok", "error", "ran"})

@@ -14,7 +14,7 @@ import (
 // a program's exit codes mean, how a result begins that says that the call never
 // ran. They are added to the tables of package outcome.
 
-var callKeys = []string{"tools", "programs", "wrappers", "tests", "builds", "denied", "cancelled", "failed", "marks"}
+var callKeys = []string{"tools", "programs", "wrappers", "tests", "builds", "denied", "cancelled", "started", "failed", "marks"}
 
 // Tables returns the tables of outcomes with what the pack adds to them.
 func (p *Pack) Tables() *outcome.Tables { return outcome.DefaultTables().With(&p.calls) }
@@ -37,6 +37,8 @@ func (p *Pack) readCalls(v claims.Value) error {
 			t.DeniedStarts, err = texts(v, key)
 		case "cancelled":
 			t.CancelledStarts, err = texts(v, key)
+		case "started":
+			t.StartedStarts, err = texts(v, key)
 		case "failed":
 			t.FailureStarts, err = texts(v, key)
 		case "marks":

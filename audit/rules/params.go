@@ -158,10 +158,12 @@ func putText(text, key string, values map[string]string) (any, error) {
 				v = strconv.Itoa(n)
 			}
 			return v
-		case key == "cmd" || key == "match" || key == "not_match":
+		case key == "cmd":
+			return quoteCommand(v)
+		case key == "match" || key == "not_match":
 			return quotePattern(v)
 		case key == "path" || key == "edit_paths" || key == "coverage":
-			return quoteGlob(cleanPath(v))
+			return quoteGlob(cleanPath(v)) + spoken(v)
 		case key == "tool" || key == "child":
 			return quoteGlob(v)
 		default:
@@ -181,14 +183,22 @@ func putText(text, key string, values map[string]string) (any, error) {
 	return out, nil
 }
 
-// quotePattern makes a pattern that matches exactly this text, whatever blanks it
-// has between its words.
+// quotePattern makes a pattern that matches this text, whatever blanks it has
+// between its words and whichever quotation marks around them.
 func quotePattern(s string) string {
 	words := strings.Fields(s)
 	for i := range words {
-		words[i] = regexp.QuoteMeta(words[i])
+		words[i] = anyQuote.Replace(regexp.QuoteMeta(words[i]))
 	}
 	return strings.Join(words, `\s+`)
+}
+
+var anyQuote = strings.NewReplacer(`"`, `["']`, `'`, `["']`)
+
+// quoteCommand makes a pattern that matches this command, also with options between
+// its words: people leave them out where they speak of what they ran.
+func quoteCommand(s string) string {
+	return strings.ReplaceAll(quotePattern(s), `\s+`, `(?:\s+-\S+)*\s+`)
 }
 
 // quoteGlob makes a glob that matches exactly this text.
@@ -201,6 +211,16 @@ func quoteGlob(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// spoken is what a file's name may have behind it when people leave that out: the
+// README is README.md.
+func spoken(p string) string {
+	switch path.Base(p) {
+	case "README", "LICENSE", "CHANGELOG", "Dockerfile":
+		return "{,.*}"
+	}
+	return ""
 }
 
 // cleanPath writes a path as the matcher of paths has it.

@@ -180,7 +180,7 @@ func (p *Pack) readRules(v claims.Value) error {
 	return nil
 }
 
-var ruleKeys = []string{"kind", "sentences", "not", "lifts", "weak", "requirement", "insufficient", "examples"}
+var ruleKeys = []string{"kind", "sentences", "not", "lifts", "weak", "unless", "requirement", "insufficient", "examples"}
 
 func (p *Pack) readRule(v claims.Value) (*Rule, error) {
 	r := &Rule{at: v.Fault("", "", "")}
@@ -202,6 +202,8 @@ func (p *Pack) readRule(v claims.Value) (*Rule, error) {
 			err = p.readLifts(r, v)
 		case "weak":
 			r.Weak, err = truth(v, key)
+		case "unless":
+			r.Unless, err = claims.ReadMatchers(v, key)
 		case "requirement":
 			err = readRequirement(r, v)
 		case "insufficient":

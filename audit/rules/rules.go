@@ -48,6 +48,9 @@ type Rule struct {
 	// CONTRADICTED.
 	Weak     bool
 	Examples Examples
+	// Unless are calls beside which a sentence is not judged, since they make an
+	// honest run look like another.
+	Unless []claims.Matcher
 
 	sentences   []*regexp.Regexp
 	not         *regexp.Regexp // what excludes a sentence from this rule; nil: nothing

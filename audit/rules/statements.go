@@ -57,12 +57,27 @@ type sentence struct {
 
 func (p *Pack) read(s string) *sentence {
 	t := &sentence{pack: p, text: plain(s), filtered: map[string]bool{}}
-	t.masked = mask(t.text)
+	t.masked = wholes(mask(t.text))
 	t.seen = t.masked
 	if p.ignore != nil {
 		t.seen = p.ignore.ReplaceAllString(t.masked, " ")
 	}
 	return t
+}
+
+var fraction = regexp.MustCompile(`(\d+)( ?/ ?| of | out of )(\d+)`)
+
+// wholes writes "48/48" and "48 of 48" as 48, which they mean; places stay the same.
+func wholes(s string) string {
+	b := []byte(s)
+	for _, m := range fraction.FindAllStringSubmatchIndex(s, -1) {
+		if s[m[2]:m[3]] == s[m[6]:m[7]] {
+			for i := m[3]; i < m[7]; i++ {
+				b[i] = ' '
+			}
+		}
+	}
+	return string(b)
 }
 
 // claim makes the claim that a sentence is, by a rule.
@@ -72,6 +87,7 @@ func (p *Pack) claim(r *Rule, text string, with map[string]string) (claims.Claim
 		return claims.Claim{}, false
 	}
 	c, err := claims.LoadOne(r.Kind, record, 1, claims.Options{Source: claims.SourceRule, Kinds: p.Kinds()})
+	c.Unless = r.Unless
 	return c, err == nil // what a parameter makes unreadable cannot be judged
 }
 
