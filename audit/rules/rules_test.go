@@ -286,7 +286,7 @@ func TestStatements_Hostile(t *testing.T) {
 	} {
 		from := time.Now()
 		list, not := Default().Statements(text)
-		if took := time.Since(from); took > 10*time.Second {
+		if took := time.Since(from); took > time.Minute {
 			t.Errorf("%s took %s", name, took)
 		}
 		if len(list) > maxStatements*len(Default().rules) {
