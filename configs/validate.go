@@ -23,6 +23,7 @@ var Formats = []string{
 	"claude-stream-json",
 	"codex",
 	"codex-exec-json",
+	"gemini-stream-json",
 	"native",
 	"qwen-stream-json",
 }

@@ -6,6 +6,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geministream"
 	"nightaudit/trace/native"
 )
 
@@ -32,6 +33,7 @@ func formats() []format {
 		{claudestream.Format, claudestream.Read, claudestream.IsRecord, claudestream.IsDocument},
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
+		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geministream"
 	"nightaudit/trace/native"
 )
 
@@ -47,6 +48,9 @@ var samples = map[string][]sample{
 		{file: "../codex/testdata/calls.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "input"}},
 		{file: "../codex/testdata/bare.jsonl", ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
 		{file: "../codex/testdata/document.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	geministream.Format: {
+		{file: "../geministream/testdata/session.jsonl", ids: []string{"tool_id"}, args: []string{"parameters"}},
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
