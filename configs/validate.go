@@ -24,6 +24,7 @@ var Formats = []string{
 	"claude-stream-json",
 	"codex",
 	"codex-exec-json",
+	"gemini-stream-json",
 	"goose",
 	"mcp",
 	"messages",

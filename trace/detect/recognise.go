@@ -10,6 +10,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geministream"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -52,6 +53,7 @@ func formats() []format {
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
+		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
 	}
 }
 

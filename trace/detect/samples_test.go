@@ -6,6 +6,7 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geministream"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -65,6 +66,9 @@ var samples = map[string][]sample{
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
 		{file: "../messages/testdata/responses.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
+	},
+	geministream.Format: {
+		{file: "../geministream/testdata/session.jsonl", ids: []string{"tool_id"}, args: []string{"parameters"}},
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
