@@ -43,6 +43,7 @@ var table = map[string]rule{
 	"trace/custom":   {[]string{"trace", "trace/native", "github.com/itchyny/gojq"}, "it makes native records"},
 	"trace/unpack":   {[]string{"trace", "github.com/klauspost/compress/..."}, "it unpacks what a reader reads, and knows no format"},
 	"trace/*":        {[]string{"trace", "trace/unpack"}, "a format is a reader and nothing else"},
+	"trace/*":        {[]string{"trace", "trace/unpack", "trace/shelltext", "github.com/itchyny/gojq"}, "a format is a reader and nothing else"},
 	"audit":          {[]string{"trace", "audit/outcome", "audit/claims", schemaModule, yamlModule}, "the audit judges what is recorded, and nothing that comes after it"},
 	"audit/outcome":  {[]string{"trace", "mvdan.cc/sh/v3/..."}, "it says what one call came to"},
 	"audit/claims":   {[]string{"trace", yamlModule, globModule, schemaModule}, "it reads claims"},

@@ -29,6 +29,7 @@ var Formats = []string{
 	"mcp",
 	"messages",
 	"native",
+	"otlp",
 	"qwen-stream-json",
 }
 

@@ -138,20 +138,23 @@ func databaseFormat(ctx context.Context, src trace.Source) (string, error) {
 	return "", fmt.Errorf("%s is an SQLite database, but not of an agent that is known: looked for the tables of %s", src.Name, strings.Join(tried, ", "))
 }
 
-// documentFormat names the format of a file that is one JSON text, "" for one
-// that is none or that nobody knows.
+// documentFormat names the format of a file that is one JSON text, or begins with
+// one that spans lines; "" for one that is none or that nobody knows.
 func documentFormat(ctx context.Context, src trace.Source) (string, error) {
 	doc, err := trace.ReadDocument(ctx, src)
 	if err != nil {
 		return "", fmt.Errorf("detect format: %w", err)
 	}
-	if doc.Kind() == trace.KindAbsent {
-		return "", nil
+	if doc.Kind() != trace.KindAbsent {
+		return recogniseDocument(doc.Value), nil
 	}
-	for _, f := range formats() {
-		if f.document != nil && f.document(doc.Value) {
-			return f.name, nil
-		}
+	// Documents may stand one behind the other.
+	texts := trace.NewTexts(ctx, src)
+	if texts.Next() && !texts.Lines() {
+		return recogniseDocument(texts.Record().Value), nil
+	}
+	if err := texts.Finish(trace.NewRun(src, native.Format)); err != nil {
+		return "", fmt.Errorf("detect format: %w", err)
 	}
 	return "", nil
 }

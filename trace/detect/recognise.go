@@ -15,6 +15,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/otlp"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -51,6 +52,7 @@ func formats() []format {
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
+		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
@@ -62,6 +64,16 @@ func formats() []format {
 func recognise(rec trace.Value, first bool) string {
 	for _, f := range formats() {
 		if f.record != nil && f.record(rec) || first && f.document != nil && f.document(rec) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// recogniseDocument names the format of a JSON text that is no record of many.
+func recogniseDocument(doc trace.Value) string {
+	for _, f := range formats() {
+		if f.document != nil && f.document(doc) {
 			return f.name
 		}
 	}

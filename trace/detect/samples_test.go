@@ -11,6 +11,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/otlp"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -62,6 +63,9 @@ var samples = map[string][]sample{
 	},
 	mcp.Format: {
 		{file: "../mcp/testdata/wrapped.jsonl", ids: []string{"id", "requestId"}, args: []string{"arguments"}},
+	},
+	otlp.Format: {
+		{file: "../otlp/testdata/spans.jsonl", ids: []string{"spanId"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
