@@ -369,8 +369,10 @@ func (l *ledger) candidates(matchers ...*claims.Matcher) (list []candidate, othe
 			if commands == nil {
 				list = append(list, candidate{call: i, command: -1})
 			}
-			for _, k := range commands {
-				list = append(list, candidate{i, k, commands})
+			for at, k := range commands {
+				if !l.again(i, k, commands[at+1:]) {
+					list = append(list, candidate{i, k, commands})
+				}
 			}
 		case otherTarget:
 			others = append(others, i)
@@ -379,6 +381,12 @@ func (l *ledger) candidates(matchers ...*claims.Matcher) (list []candidate, othe
 		}
 	}
 	return list, others, hidden
+}
+
+// again tells whether a command of call i is run once more by one of those behind it.
+func (l *ledger) again(i, command int, behind []int) bool {
+	list := l.facts(i).shell.Commands
+	return slices.ContainsFunc(behind, func(k int) bool { return list[k].Group() == list[command].Group() })
 }
 
 // candidate is a call that fits, its simple command that does (-1: the whole of
