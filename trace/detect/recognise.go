@@ -53,9 +53,9 @@ func formats() []format {
 		{goose.Format, goose.Read, goose.IsRecord, goose.IsDocument},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
-		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
+		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }
 
