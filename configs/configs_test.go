@@ -118,7 +118,7 @@ func TestMistakes(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			got := strings.ReplaceAll(err.Error(), file, "FILE")
+			got := strings.ReplaceAll(strings.ReplaceAll(err.Error(), file, "FILE"), strings.Join(Formats, ", "), "FORMATS")
 			if *update {
 				fixed := strings.Replace(string(data), first, "# want: "+got, 1)
 				if err := os.WriteFile(file, []byte(fixed), 0o600); err != nil {
@@ -231,6 +231,15 @@ func TestFormats(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("a source may have the formats %q, and there are %q", got, want)
+	}
+	doc, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range detect.Formats() {
+		if !strings.Contains(string(doc), "\n| `"+f+"` | ") {
+			t.Errorf("docs/formats.md does not say what the format %s is", f)
+		}
 	}
 }
 

@@ -17,7 +17,12 @@ const (
 )
 
 // Formats are the formats that a source may have: auto looks at the content.
-var Formats = []string{"auto", "native", "claude-code"}
+var Formats = []string{
+	"auto",
+	"claude-code",
+	"gemini-cli",
+	"native",
+}
 
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

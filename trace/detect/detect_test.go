@@ -79,10 +79,11 @@ func TestRead_UnreadableFile(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	if want := []string{claudecode.Format, native.Format}; !slices.Equal(Formats(), want) {
-		t.Errorf("formats %q, want %q", Formats(), want)
+	names := Formats()
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("formats %q are not sorted, or one stands twice", names)
 	}
-	for _, f := range Formats() {
+	for _, f := range names {
 		if r, ok := Named(f); !ok || r == nil {
 			t.Errorf("no reader named %q", f)
 		}

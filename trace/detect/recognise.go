@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
 )
 
@@ -25,6 +26,7 @@ func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
+		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 	}
 }
 

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
 )
 
@@ -30,5 +31,9 @@ var samples = map[string][]sample{
 	},
 	claudecode.Format: {
 		{file: "../claudecode/testdata/mixed.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+	},
+	geminicli.Format: {
+		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
+		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
 	},
 }
