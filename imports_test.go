@@ -42,6 +42,7 @@ var table = map[string]rule{
 	"trace/detect":   {[]string{"trace", "trace/..."}, "it picks a reader"},
 	"trace/custom":   {[]string{"trace", "trace/native", "github.com/itchyny/gojq"}, "it makes native records"},
 	"trace/unpack":   {[]string{"trace", "github.com/klauspost/compress/..."}, "it unpacks what a reader reads, and knows no format"},
+	"trace/qwen":     {[]string{"trace", "trace/geminicli"}, "its agents come from Gemini CLI and write results as it does"},
 	"trace/*":        {[]string{"trace", "trace/unpack"}, "a format is a reader and nothing else"},
 	"audit":          {[]string{"trace", "audit/outcome", "audit/claims", schemaModule, yamlModule}, "the audit judges what is recorded, and nothing that comes after it"},
 	"audit/outcome":  {[]string{"trace", "mvdan.cc/sh/v3/..."}, "it says what one call came to"},

@@ -21,7 +21,9 @@ var Formats = []string{
 	"auto",
 	"claude-code",
 	"gemini-cli",
+	"iflow",
 	"native",
+	"qwen-code",
 }
 
 var (

@@ -11,17 +11,21 @@ import (
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/qwen"
 )
 
 // agentFolders names the folders of real sessions by format.
 var agentFolders = map[string]string{
-	"gemini-cli": geminicli.Format,
+	"gemini-cli":  geminicli.Format,
+	"qwen-code":   qwen.Format,
+	"claude-like": qwen.IFlowFormat,
 }
 
 // scripted is the outcomes of the one session that was driven through every agent:
 // each call's, in order.
 var scripted = map[string]string{
 	"gemini-cli": "error ok error error ok ok error error ok",
+	"qwen-code":  "error ok error error ok ok error error ok",
 }
 
 // counted is what a real file comes to where the manifest, which counts flags and

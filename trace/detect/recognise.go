@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/qwen"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -25,6 +26,8 @@ type format struct {
 func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
+		{qwen.IFlowFormat, qwen.ReadIFlow, qwen.IsIFlowRecord, nil}, // both before claude-code, whose records they imitate
+		{qwen.Format, qwen.Read, qwen.IsRecord, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 	}

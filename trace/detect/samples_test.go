@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/qwen"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -35,5 +36,11 @@ var samples = map[string][]sample{
 	geminicli.Format: {
 		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
 		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
+	qwen.Format: {
+		{file: "../qwen/testdata/qwen.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
+	},
+	qwen.IFlowFormat: {
+		{file: "../qwen/testdata/iflow.jsonl", ids: []string{"id", "callId", "tool_use_id"}, args: []string{"input"}},
 	},
 }

@@ -100,23 +100,31 @@ func (s *session) response(v trace.Value, pos trace.Position) {
 		s.latest[id] = i
 		s.run.Calls = append(s.run.Calls, trace.Call{ID: id, Tool: v.Get("name").Text(), Pos: pos, Record: v.Body(), ResultOnly: true})
 	}
-	Outcome{Response: v.Get("response"), Pos: pos}.End(&s.run.Calls[i])
+	Outcome{Tool: v.Get("name").Text(), Response: v.Get("response"), Pos: pos}.End(&s.run.Calls[i])
 }
 
-// Outcome is what is recorded of a call's end: the status, "" where none is; the
-// response that the model got; and what the user was shown.
+// Outcome is what is recorded of a call's end: the tool's name, where it is named
+// again; the status, "" where none is; the response that the model got; and what the
+// user was shown.
 type Outcome struct {
-	Status            string
+	Tool, Status      string
 	Response, Display trace.Value
 	Pos               trace.Position
 }
 
+// Output is what a response says: its output, else its error, else all of it.
+func Output(response trace.Value) trace.Value {
+	for _, name := range []string{"output", "error"} {
+		if v := response.Get(name); v.Given() {
+			return v
+		}
+	}
+	return response
+}
+
 // End writes it into the call.
 func (o Outcome) End(c *trace.Call) {
-	output, failure := o.Response.Get("output"), o.Response.Get("error")
-	if !output.Given() && !failure.Given() {
-		output = o.Response
-	}
+	output, failure := Output(o.Response), o.Response.Get("error")
 	c.Status = ""
 	switch o.Status {
 	case "cancelled":
@@ -147,7 +155,7 @@ func (o Outcome) End(c *trace.Call) {
 		return
 	}
 	switch {
-	case c.Tool == Shell && c.Status == "" && c.IsError != trace.FlagTrue:
+	case (c.Tool == Shell || o.Tool == Shell) && c.Status == "" && c.IsError != trace.FlagTrue:
 		endShell(c, output.Text(), o.Display.Text())
 	case o.Status == "" && o.Response.Get("output").Given():
 		c.IsError = trace.FlagFalse // a failure stands under error
