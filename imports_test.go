@@ -43,6 +43,7 @@ var table = map[string]rule{
 	"trace/custom":   {[]string{"trace", "trace/native", "github.com/itchyny/gojq"}, "it makes native records"},
 	"trace/unpack":   {[]string{"trace", "github.com/klauspost/compress/..."}, "it unpacks what a reader reads, and knows no format"},
 	"trace/*":        {[]string{"trace", "trace/unpack", "trace/shelltext"}, "a format is a reader and nothing else"},
+	"trace/qwen":     {[]string{"trace", "trace/geminicli"}, "its agents come from Gemini CLI and write results as it does"},
 	"audit":          {[]string{"trace", "audit/outcome", "audit/claims", schemaModule, yamlModule}, "the audit judges what is recorded, and nothing that comes after it"},
 	"audit/outcome":  {[]string{"trace", "mvdan.cc/sh/v3/..."}, "it says what one call came to"},
 	"audit/claims":   {[]string{"trace", yamlModule, globModule, schemaModule}, "it reads claims"},

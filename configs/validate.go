@@ -24,12 +24,15 @@ var Formats = []string{
 	"claude-stream-json",
 	"codex",
 	"codex-exec-json",
+	"gemini-cli",
 	"gemini-stream-json",
 	"goose",
+	"iflow",
 	"mcp",
 	"messages",
 	"native",
 	"otlp",
+	"qwen-code",
 	"qwen-stream-json",
 }
 

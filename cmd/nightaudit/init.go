@@ -41,7 +41,7 @@ var agents = []agent{
 	},
 	{name: "goose", title: "goose", data: true, folder: "goose", patterns: []string{"sessions/sessions.db", "sessions/*.jsonl"}, format: "goose"},
 	{name: "gemini", title: "Gemini CLI", folder: ".gemini", patterns: []string{"tmp/*/chats/session-*.json*"}, format: "gemini-cli"},
-	{name: "qwen", title: "Qwen Code", folder: ".qwen", patterns: []string{"projects/*/chats/*.jsonl"}, format: "qwen"},
+	{name: "qwen", title: "Qwen Code", folder: ".qwen", patterns: []string{"projects/*/chats/*.jsonl"}, format: "qwen-code"},
 	{name: "opencode", title: "opencode", data: true, folder: "opencode", patterns: []string{"opencode.db"}, format: "opencode"},
 	{name: "openhands", title: "OpenHands", folder: ".openhands", patterns: []string{"trajectories/**/*.json"}, format: "openhands"},
 }

@@ -10,12 +10,14 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/geministream"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/qwen"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -45,6 +47,8 @@ var databases = []struct {
 func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
+		{qwen.IFlowFormat, qwen.ReadIFlow, qwen.IsIFlowRecord, nil}, // both before claude-code, whose records they imitate
+		{qwen.Format, qwen.Read, qwen.IsRecord, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{atif.Format, atif.Read, nil, atif.IsDocument},
 		{claudestream.QwenFormat, claudestream.ReadQwen, claudestream.IsQwenRecord, claudestream.IsQwenDocument},
@@ -55,6 +59,7 @@ func formats() []format {
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
+		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

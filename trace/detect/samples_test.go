@@ -6,12 +6,14 @@ import (
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/geministream"
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/qwen"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -76,5 +78,15 @@ var samples = map[string][]sample{
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
+	},
+	geminicli.Format: {
+		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
+		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
+	qwen.Format: {
+		{file: "../qwen/testdata/qwen.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
+	},
+	qwen.IFlowFormat: {
+		{file: "../qwen/testdata/iflow.jsonl", ids: []string{"id", "callId", "tool_use_id"}, args: []string{"input"}},
 	},
 }

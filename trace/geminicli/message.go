@@ -1,0 +1,131 @@
+package geminicli
+
+import (
+	"fmt"
+	"strings"
+
+	"nightaudit/trace"
+)
+
+// message is one message as it was last written.
+type message struct {
+	id    trace.ID
+	pos   trace.Position // of its first writing
+	agent bool           // it is the agent's, else the user's
+	acted bool           // it holds calls
+	texts []trace.Body   // what it says
+	spent trace.Usage
+}
+
+// message takes in a message, or the message of the same id once more. What the
+// program shows to the user only (info, warning, error) carries no evidence.
+func (s *session) message(v trace.Value, pos trace.Position) {
+	if v.Kind() != trace.KindObject {
+		s.badLine(pos, "a message that is no JSON object")
+		return
+	}
+	kind := v.Get("type").Text()
+	if kind != "user" && kind != "gemini" {
+		s.run.Ignored++
+		return
+	}
+	s.run.Records++
+	m := s.place(v.Get("id").ID(), pos)
+	m.agent = kind == "gemini"
+	m.texts = nil
+	s.content(m, v.Get("content"), pos)
+	if m.agent {
+		s.model(m, v)
+		s.toolCalls(m, v.Get("toolCalls"))
+	}
+}
+
+// place finds the message of an id, or makes it. A message that comes back after it
+// was taken out stands at the end.
+func (s *session) place(id trace.ID, pos trace.Position) *message {
+	m := s.messages[id]
+	if m == nil || id == "" {
+		m = &message{id: id, pos: pos}
+		s.all = append(s.all, m)
+		if id != "" {
+			s.messages[id] = m
+		}
+	}
+	for i := len(s.live) - 1; i >= 0; i-- {
+		if s.live[i] == m {
+			return m
+		}
+	}
+	s.live = append(s.live, m)
+	return m
+}
+
+// content reads a text, a part, or a list of either.
+func (s *session) content(m *message, content trace.Value, pos trace.Position) {
+	switch content.Kind() {
+	case trace.KindString:
+		m.texts = append(m.texts, content.Body())
+	case trace.KindArray:
+		for part := range content.Elements() {
+			s.content(m, part, pos)
+		}
+	case trace.KindObject:
+		if text := content.Get("text"); text.Kind() == trace.KindString {
+			m.texts = append(m.texts, text.Body())
+		}
+		if response := content.Get("functionResponse"); response.Kind() == trace.KindObject {
+			s.response(response, pos)
+		}
+	}
+}
+
+// model reads who wrote a message, and what it cost. The numbers of its last
+// writing count.
+func (s *session) model(m *message, v trace.Value) {
+	model := v.Get("model").Text()
+	if model != "" {
+		s.run.Model = model
+	}
+	tokens := v.Get("tokens")
+	cached := tokens.Tokens("cached")
+	m.spent = trace.Usage{
+		Model:      model,
+		Prompt:     max(0, tokens.Tokens("input")-cached) + tokens.Tokens("tool"),
+		Cached:     cached,
+		Completion: tokens.Tokens("output") + tokens.Tokens("thoughts"),
+		Total:      tokens.Tokens("total"),
+	}
+}
+
+// conclude finds task and summary in what counts at the end of the file.
+func (s *session) conclude() error {
+	var talk trace.Talk
+	for _, m := range s.live {
+		text, err := s.text(m)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !m.agent && !strings.HasPrefix(strings.TrimSpace(text), "<session_context>"):
+			talk.Prompt(text)
+		case m.acted:
+			talk.Called()
+		case m.agent:
+			talk.Said(text, m.pos)
+		}
+	}
+	talk.Finish(s.run)
+	return nil
+}
+
+func (s *session) text(m *message) (string, error) {
+	texts := make([]string, 0, len(m.texts))
+	for _, b := range m.texts {
+		v, err := s.run.Value(b)
+		if err != nil {
+			return "", fmt.Errorf("read what was said: %w", err)
+		}
+		texts = append(texts, v.Text())
+	}
+	return strings.Join(texts, "\n"), nil
+}
