@@ -130,11 +130,13 @@ func callStep(run *trace.Run, c *trace.Call, n int, output func(*trace.Call) (st
 	if c.Parent != "" {
 		s.Extra["parent"] = json.RawMessage(c.Parent)
 	}
-	if c.HasExit {
-		s.Extra["exit_code"] = c.ExitCode
+	if c.ResultPos.Set() { // whatever flags one without a result has, it has not ended
+		flag(s.Extra, "ok", c.OK)
+		flag(s.Extra, "is_error", c.IsError)
+		if c.HasExit {
+			s.Extra["exit_code"] = c.ExitCode
+		}
 	}
-	flag(s.Extra, "ok", c.OK)
-	flag(s.Extra, "is_error", c.IsError)
 	if c.Envelope {
 		raw, err := run.Body(c.Record)
 		if err != nil {

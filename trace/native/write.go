@@ -227,6 +227,13 @@ func (w *writer) call(c *trace.Call) fields {
 // result is what is known of a call's end. One that ended without any evidence
 // has an empty result: without one it would not have ended.
 func (w *writer) result(c *trace.Call) fields {
+	if !c.ResultPos.Set() {
+		status := c.Status
+		if status == "" {
+			status = "pending" // whatever flags it has, it has not ended
+		}
+		return fields{{"status", status}}
+	}
 	result, structured, failure := w.given(c.Result), w.given(c.Structured), w.given(c.Error)
 	boolean := func(f trace.Flag) bool { return f == trace.FlagTrue || f == trace.FlagFalse }
 	if c.ResultPos.Set() && !boolean(c.OK) && !boolean(c.IsError) && !c.HasExit && result == nil && structured == nil && failure == nil {
