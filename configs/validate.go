@@ -25,6 +25,7 @@ var Formats = []string{
 	"codex-exec-json",
 	"gemini-stream-json",
 	"native",
+	"opencode",
 	"qwen-stream-json",
 }
 

@@ -8,6 +8,7 @@ import (
 	"nightaudit/trace/codexexec"
 	"nightaudit/trace/geministream"
 	"nightaudit/trace/native"
+	"nightaudit/trace/opencode"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -34,6 +35,7 @@ func formats() []format {
 		{codex.Format, codex.Read, codex.IsRecord, codex.IsDocument},
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
+		{opencode.Format, opencode.Read, opencode.IsRecord, opencode.IsDocument},
 	}
 }
 

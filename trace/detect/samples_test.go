@@ -7,6 +7,7 @@ import (
 	"nightaudit/trace/codexexec"
 	"nightaudit/trace/geministream"
 	"nightaudit/trace/native"
+	"nightaudit/trace/opencode"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -51,6 +52,10 @@ var samples = map[string][]sample{
 	},
 	geministream.Format: {
 		{file: "../geministream/testdata/session.jsonl", ids: []string{"tool_id"}, args: []string{"parameters"}},
+	},
+	opencode.Format: {
+		{file: "../opencode/testdata/run.jsonl", ids: []string{"id", "callID"}, args: []string{"input"}},
+		{file: "../opencode/testdata/export.json", document: true, ids: []string{"id", "callID"}, args: []string{"input"}},
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
