@@ -31,6 +31,7 @@ var Formats = []string{
 	"mcp",
 	"messages",
 	"native",
+	"opencode",
 	"otlp",
 	"qwen-code",
 	"qwen-stream-json",

@@ -139,6 +139,7 @@ var (
 		"Permission to use ", "Claude requested permissions to ", // Claude Code
 		"patch rejected", "exec command rejected", "approval policy is ", // Codex
 		"The user has declined ", "Tool execution denied by policy", "The user has specified a rule which prevents ", "Action rejected", // goose, Gemini, opencode, OpenHands
+		"Qwen Code requires permission to use ",
 	}
 	cancelledStarts = []string{
 		"Cancelled:", "Sibling tool call errored", "<tool_use_error>Sibling tool call errored", "[Request interrupted", "[Operation Cancelled]",

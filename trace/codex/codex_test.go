@@ -245,6 +245,8 @@ func TestRead_Items(t *testing.T) {
 		{"failed", "exec_command", item("CommandExecution", "c", "failed", m{"exit_code": 3, "aggregated_output": "x"}), "c exec_command exit 3"},
 		{"completed", "exec_command", item("CommandExecution", "c", "completed", m{"exit_code": 0, "stdout": "x"}), "c exec_command exit 0"},
 		{"declined", "exec_command", item("CommandExecution", "c", "declined", nil), "c exec_command denied"},
+		{"declined, in older words", "exec_command", event("exec_command_end", m{"call_id": "c", "exit_code": -1, "aggregated_output": "exec command rejected by user"}), "c exec_command denied"},
+		{"it prints such words", "exec_command", event("exec_command_end", m{"call_id": "c", "exit_code": 1, "aggregated_output": "command rejected"}), "c exec_command exit 1"},
 		{"no code", "exec_command", item("CommandExecution", "c", "failed", nil), "c exec_command error"},
 		{"no status", "exec_command", item("CommandExecution", "c", "", nil), "c exec_command unknown"},
 		{"patch", "exec_command", item("FileChange", "c", "completed", m{"stdout": "Success"}), "c exec_command fine"},

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,10 +52,8 @@ func readEnding(tool string, out trace.Value) ending {
 	if e, ok := readHead(text); ok {
 		return e
 	}
-	for _, t := range deniedTexts {
-		if strings.HasPrefix(text, t) {
-			return ending{status: denied}
-		}
+	if refused(text) {
+		return ending{status: denied}
 	}
 	for _, t := range failedTexts {
 		if strings.HasPrefix(text, t) {
@@ -73,6 +72,11 @@ func readEnding(tool string, out trace.Value) ending {
 		}
 	}
 	return ending{}
+}
+
+// refused tells whether a text begins with the words of a refusal.
+func refused(text string) bool {
+	return slices.ContainsFunc(deniedTexts, func(t string) bool { return strings.HasPrefix(text, t) })
 }
 
 // mute tells of a tool whose result says nothing by itself: what a command, a

@@ -147,6 +147,9 @@ func command(c *trace.Call, o *trace.Object) {
 	for _, name := range []string{"aggregated_output", "stdout", "formatted_output"} {
 		if out := o.Get(name); out.Text() != "" {
 			result(c, out)
+			if c.HasExit && c.ExitCode == -1 && refused(out.Text()) {
+				c.HasExit, c.ExitCode, c.Status = false, 0, denied // it never ran; older versions have no word for it
+			}
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/klauspost/compress/zstd"
+
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
+	"nightaudit/trace/codex"
 )
 
 // reading is what came out of one reading of a file, as far as the tests compare
@@ -202,6 +206,38 @@ func TestDamage_CutOff(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDamage_Packed cuts and damages a compressed sample at every byte.
+func TestDamage_Packed(t *testing.T) {
+	data, err := os.ReadFile(samples[codex.Format][0].file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := enc.EncodeAll(data, nil)
+	before := damaged(t, codex.Format, packed)
+	if plain := damaged(t, codex.Format, data); before.text() != plain.text() || before.runs[0].SHA256 != sha256.Sum256(packed) {
+		t.Errorf("got\n%swant\n%s", before.text(), plain.text())
+	}
+	if got, err := Format(t.Context(), source(string(packed))); err != nil || got != codex.Format {
+		t.Errorf("it is taken for %q, %v", got, err)
+	}
+	for n := range packed {
+		hurt := bytes.Clone(packed)
+		hurt[n] ^= 0x55
+		for how, data := range map[string][]byte{"cut": packed[:n], "damaged": hurt} {
+			how = fmt.Sprintf("%s at byte %d", how, n)
+			after := damaged(t, codex.Format, data)
+			noBetter(t, how, before, after)
+			if n > 0 && after.flaws() == 0 && after.text() != before.text() {
+				t.Errorf("%s: nothing says that something is missing", how)
+			}
+		}
+	}
 }
 
 // unchanged fails when a call that is recorded whole before an offset has another

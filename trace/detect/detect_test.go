@@ -14,7 +14,10 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
 	"nightaudit/trace/codex"
+	"nightaudit/trace/codexexec"
+	"nightaudit/trace/geministream"
 	"nightaudit/trace/native"
+	"nightaudit/trace/opencode"
 )
 
 func source(text string) trace.Source {
@@ -53,6 +56,13 @@ func TestFormat(t *testing.T) {
 		{"codex", `{"type":"session_meta","payload":{"id":"x"}}`, codex.Format},
 		{"codex of old", `{"id":"x","timestamp":"2025-06-01T00:00:00Z","instructions":null}`, codex.Format},
 		{"codex document", `{"session":{"id":"x","timestamp":"y"},"items":[]}`, codex.Format},
+		{"codex exec", `{"type":"thread.started","thread_id":"x"}`, codexexec.Format},
+		{"codex exec without its head", `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"x"}}`, codexexec.Format},
+		{"gemini", `{"type":"init","timestamp":"x","session_id":"s","model":"m"}`, geministream.Format},
+		{"gemini without its head", `{"type":"tool_use","tool_name":"x","tool_id":"y","parameters":{}}`, geministream.Format},
+		{"opencode run", `{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}`, opencode.Format},
+		{"opencode export", "{\n  \"info\": {\"id\": \"s\"},\n  \"messages\": []\n}\n", opencode.Format},
+		{"opencode export on one line", `{"info":{"id":"s"},"messages":[]}`, opencode.Format},
 		{"chat message is neither", `{"type":"user","content":"hello"}`, native.Format},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/opencode"
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/qwen"
 )
@@ -60,6 +61,7 @@ func formats() []format {
 		{codexexec.Format, codexexec.Read, codexexec.IsRecord, nil},
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
+		{opencode.Format, opencode.Read, opencode.IsRecord, opencode.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/opencode"
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/qwen"
 )
@@ -75,6 +76,10 @@ var samples = map[string][]sample{
 	},
 	geministream.Format: {
 		{file: "../geministream/testdata/session.jsonl", ids: []string{"tool_id"}, args: []string{"parameters"}},
+	},
+	opencode.Format: {
+		{file: "../opencode/testdata/run.jsonl", ids: []string{"id", "callID"}, args: []string{"input"}},
+		{file: "../opencode/testdata/export.json", document: true, ids: []string{"id", "callID"}, args: []string{"input"}},
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
