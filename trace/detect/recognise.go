@@ -6,6 +6,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
 )
 
@@ -30,6 +31,7 @@ func formats() []format {
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
+		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
 )
 
@@ -39,6 +40,9 @@ var samples = map[string][]sample{
 	},
 	otlp.Format: {
 		{file: "../otlp/testdata/spans.jsonl", ids: []string{"spanId"}},
+	},
+	openclaw.Format: {
+		{file: "../openclaw/testdata/ids.jsonl", ids: []string{"id", "toolCallId"}, args: []string{"params", "arguments"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
