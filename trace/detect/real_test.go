@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nightaudit/audit/outcome"
+	"nightaudit/trace/geminicli"
 
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -23,6 +24,7 @@ type counts struct {
 
 // realFolders names the folders of real files by format.
 var realFolders = map[string]string{
+	"gemini-cli":         geminicli.Format,
 	"mcp-jsonrpc":        mcp.Format,
 	"openai-messages":    messages.Format,
 	"openclaw-telemetry": openclaw.Format,

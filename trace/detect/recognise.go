@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
@@ -32,6 +33,7 @@ func formats() []format {
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
+		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/geminicli"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
@@ -43,6 +44,10 @@ var samples = map[string][]sample{
 	},
 	openclaw.Format: {
 		{file: "../openclaw/testdata/ids.jsonl", ids: []string{"id", "toolCallId"}, args: []string{"params", "arguments"}},
+	},
+	geminicli.Format: {
+		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
+		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
