@@ -31,6 +31,7 @@ var Formats = []string{
 	"mcp",
 	"messages",
 	"native",
+	"openclaw",
 	"opencode",
 	"otlp",
 	"qwen-code",

@@ -28,9 +28,9 @@ var scripted = map[string]string{
 	"qwen-code":  "error ok error error ok ok error error ok",
 }
 
-// counted is what a real file comes to where the manifest, which counts flags and
+// recounted is what a real file comes to where the manifest, which counts flags and
 // texts by hand, says something else, and why.
-var counted = map[string]struct {
+var recounted = map[string]struct {
 	calls, failed, summaries int
 	why                      string
 }{}
@@ -104,7 +104,7 @@ func compare(t *testing.T, cols []string, r reading) {
 			summaries++
 		}
 	}
-	if want, ok := counted[cols[0]]; ok {
+	if want, ok := recounted[cols[0]]; ok {
 		if calls != want.calls || failed != want.failed || summaries != want.summaries {
 			t.Errorf("calls %d, failed %d, summaries %d, want %+v", calls, failed, summaries, want)
 		}

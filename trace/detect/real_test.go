@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"nightaudit/audit/outcome"
+	"nightaudit/trace/geminicli"
 
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
+	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
 )
 
@@ -22,15 +24,19 @@ type counts struct {
 
 // realFolders names the folders of real files by format.
 var realFolders = map[string]string{
-	"mcp-jsonrpc":     mcp.Format,
-	"openai-messages": messages.Format,
-	"otlp":            otlp.Format,
+	"gemini-cli":         geminicli.Format,
+	"mcp-jsonrpc":        mcp.Format,
+	"openai-messages":    messages.Format,
+	"openclaw-telemetry": openclaw.Format,
+	"otlp":               otlp.Format,
 }
 
 // realCounts are the files whose counts are not the manifest's, and why.
 var realCounts = map[string]counts{
 	// A text that begins like an error, without isError: suspect.
 	"mcp-jsonrpc/GEN-server-everything-2026.8.31.jsonl": {calls: 8, failed: 2},
+	// Six calls of the main session stand in the messages of its end only.
+	"openclaw-telemetry/crux1-sample-telemetry.jsonl": {calls: 7, summaries: 1},
 	// The call that was refused has a span too.
 	"otlp/GEN-claude-code-2.1.197-otlp-traces.jsonl": {calls: 12, failed: 5},
 	// A process that failed late ends the call that started it, too.

@@ -16,6 +16,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/qwen"
@@ -62,6 +63,7 @@ func formats() []format {
 		{geministream.Format, geministream.Read, geministream.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{opencode.Format, opencode.Read, opencode.IsRecord, opencode.IsDocument},
+		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/qwen"
@@ -70,6 +71,13 @@ var samples = map[string][]sample{
 	otlp.Format: {
 		{file: "../otlp/testdata/spans.jsonl", ids: []string{"spanId"}},
 	},
+	openclaw.Format: {
+		{file: "../openclaw/testdata/ids.jsonl", ids: []string{"id", "toolCallId"}, args: []string{"params", "arguments"}},
+	},
+	geminicli.Format: {
+		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
+		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
 		{file: "../messages/testdata/responses.json", document: true, ids: []string{"id", "call_id"}, args: []string{"arguments", "action"}},
@@ -83,10 +91,6 @@ var samples = map[string][]sample{
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
-	},
-	geminicli.Format: {
-		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
-		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
 	},
 	qwen.Format: {
 		{file: "../qwen/testdata/qwen.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
