@@ -11,6 +11,7 @@ import (
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -18,6 +19,7 @@ import (
 var agentFolders = map[string]string{
 	"gemini-cli":  geminicli.Format,
 	"qwen-code":   qwen.Format,
+	"pi-agent":    pi.Format,
 	"claude-like": qwen.IFlowFormat,
 }
 
@@ -25,6 +27,7 @@ var agentFolders = map[string]string{
 // each call's, in order.
 var scripted = map[string]string{
 	"gemini-cli": "error ok error error ok ok error error ok",
+	"pi-agent":   "error ok error error ok ok error error ok",
 	"qwen-code":  "error ok error error ok ok error error ok",
 }
 

@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -30,6 +31,7 @@ func formats() []format {
 		{qwen.Format, qwen.Read, qwen.IsRecord, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
+		{pi.Format, pi.Read, pi.IsRecord, nil},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -36,6 +37,9 @@ var samples = map[string][]sample{
 	geminicli.Format: {
 		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
 		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
+	pi.Format: {
+		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
 	},
 	qwen.Format: {
 		{file: "../qwen/testdata/qwen.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
