@@ -23,6 +23,7 @@ var Formats = []string{
 	"gemini-cli",
 	"iflow",
 	"native",
+	"openhands",
 	"pi",
 	"qwen-code",
 }

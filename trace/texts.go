@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Texts reads a source that is either JSON Lines or JSON texts over several lines:
@@ -32,6 +33,8 @@ type Texts struct {
 	bad  []BadLine
 	torn bool
 	sum  [32]byte
+
+	objects bool // it begins with an object, so that others may follow damage
 
 	counted, line int // lines of doc[:counted]
 }
@@ -96,6 +99,8 @@ func (t *Texts) load(ctx context.Context, src Source) error {
 	if bytes.HasPrefix(t.doc, []byte("\xef\xbb\xbf")) {
 		t.at = 3
 	}
+	start := skipSpace(t.doc, t.at)
+	t.objects = start < len(t.doc) && t.doc[start] == '{'
 	return nil
 }
 
@@ -143,7 +148,7 @@ func (t *Texts) pass(start, end int, err error) {
 	bad := BadLine{Line: t.place(min(end, len(t.doc))).Line, Reason: err.Error()}
 	next := bytes.Index(t.doc[start:], []byte("\n{"))
 	switch {
-	case next >= 0 && t.doc[start] == '{':
+	case next >= 0 && t.objects:
 		t.at = start + next + 1
 	case end >= len(t.doc):
 		t.torn = true
@@ -194,13 +199,10 @@ func (t *Texts) Finish(run *Run) error {
 // FinishAll ends the reading of a source that holds several runs, one behind the
 // other from starts on: a line that could not be read is missing from the run
 // before it.
-func (t *Texts) FinishAll(runs []*Run, starts []Position) error {
+func FinishAll(of interface{ Finish(run *Run) error }, runs []*Run, starts []Position) error {
 	var file Run
-	if err := t.Finish(&file); err != nil {
+	if err := of.Finish(&file); err != nil {
 		return err
-	}
-	for _, run := range runs {
-		run.SHA256 = file.SHA256
 	}
 	for _, b := range file.BadLines {
 		at := 0
@@ -210,6 +212,10 @@ func (t *Texts) FinishAll(runs []*Run, starts []Position) error {
 			}
 		}
 		runs[at].BadLines = append(runs[at].BadLines, b)
+	}
+	for _, run := range runs {
+		run.SHA256 = file.SHA256
+		slices.SortStableFunc(run.BadLines, func(a, b BadLine) int { return a.Line - b.Line })
 	}
 	runs[len(runs)-1].Torn = file.Torn
 	return nil

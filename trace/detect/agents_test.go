@@ -11,6 +11,7 @@ import (
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
@@ -19,6 +20,7 @@ import (
 var agentFolders = map[string]string{
 	"gemini-cli":  geminicli.Format,
 	"qwen-code":   qwen.Format,
+	"openhands":   openhands.Format,
 	"pi-agent":    pi.Format,
 	"claude-like": qwen.IFlowFormat,
 }
@@ -36,7 +38,10 @@ var scripted = map[string]string{
 var counted = map[string]struct {
 	calls, failed, summaries int
 	why                      string
-}{}
+}{
+	"openhands/multi_swe_bench-examples-output.jsonl": {103, 41, 2, "edits and reads that say ERROR: are counted too, greps that found nothing are not"},
+	"openhands/trajs-basic_gui_mode.json":             {4, 0, 1, "a server that goes on has exit code -1 and has not ended"},
+}
 
 // TestRead_Agents reads real sessions and compares with what was counted in them by
 // hand. It wants the folder that NIGHTAUDIT_TRACES names.

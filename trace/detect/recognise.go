@@ -5,6 +5,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
@@ -32,6 +33,7 @@ func formats() []format {
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{pi.Format, pi.Read, pi.IsRecord, nil},
+		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/native"
+	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
@@ -37,6 +38,11 @@ var samples = map[string][]sample{
 	geminicli.Format: {
 		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
 		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
+	openhands.Format: {
+		{file: "../openhands/testdata/events.json", document: true, ids: []string{"id", "cause", "tool_call_id"}, args: []string{"args", "arguments"}},
+		{file: "../openhands/testdata/output.jsonl", ids: []string{"id", "cause"}, args: []string{"args"}},
+		{file: "../openhands/testdata/v1.jsonl", ids: []string{"tool_call_id"}, args: []string{"action"}},
 	},
 	pi.Format: {
 		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
