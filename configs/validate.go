@@ -33,7 +33,9 @@ var Formats = []string{
 	"native",
 	"openclaw",
 	"opencode",
+	"openhands",
 	"otlp",
+	"pi",
 	"qwen-code",
 	"qwen-stream-json",
 }

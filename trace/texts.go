@@ -34,6 +34,8 @@ type Texts struct {
 	torn bool
 	sum  [32]byte
 
+	objects bool // it begins with an object, so that others may follow damage
+
 	counted, line int // lines of doc[:counted]
 }
 
@@ -97,6 +99,8 @@ func (t *Texts) load(ctx context.Context, src Source) error {
 	if bytes.HasPrefix(t.doc, []byte("\xef\xbb\xbf")) {
 		t.at = 3
 	}
+	start := skipSpace(t.doc, t.at)
+	t.objects = start < len(t.doc) && t.doc[start] == '{'
 	return nil
 }
 
@@ -144,7 +148,7 @@ func (t *Texts) pass(start, end int, err error) {
 	bad := BadLine{Line: t.place(min(end, len(t.doc))).Line, Reason: err.Error()}
 	next := bytes.Index(t.doc[start:], []byte("\n{"))
 	switch {
-	case next >= 0 && t.doc[start] == '{':
+	case next >= 0 && t.objects:
 		t.at = start + next + 1
 	case end >= len(t.doc):
 		t.torn = true

@@ -57,6 +57,7 @@ func TestTexts(t *testing.T) {
 		{"lines", "{\"a\":1}\n\n{\"a\":2}\n", []string{`1 {"a":1}`, `3 {"a":2}`}, nil, true, false},
 		{"one object on one line", `{"a":1}`, []string{`1 {"a":1}`}, nil, true, false},
 		{"one object over lines", "\xef\xbb\xbf{\n\"a\":1\n}\n", []string{"1 {\n\"a\":1\n}"}, nil, false, false},
+		{"a line broken in two", "{\"a\":1\n{\"a\":2},3}\n{\"a\":4}\n", []string{`2 {"a":2}`, `3 {"a":4}`}, []int{2, 2}, false, false},
 		{"objects over lines", "{\n\"a\":1\n}\n{\"a\":\n2}\r\n", []string{"1 {\n\"a\":1\n}", "4 {\"a\":\n2}"}, nil, false, false},
 		{"a list", ` [{"a":1}]`, []string{`1 [{"a":1}]`}, nil, false, false},
 		{"a list over lines", "[\n{\"a\":1},\n{\"a\":2}\n]", []string{"1 [\n{\"a\":1},\n{\"a\":2}\n]"}, nil, false, false},

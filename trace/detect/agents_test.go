@@ -11,6 +11,8 @@ import (
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/openhands"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -18,6 +20,8 @@ import (
 var agentFolders = map[string]string{
 	"gemini-cli":  geminicli.Format,
 	"qwen-code":   qwen.Format,
+	"openhands":   openhands.Format,
+	"pi-agent":    pi.Format,
 	"claude-like": qwen.IFlowFormat,
 }
 
@@ -25,6 +29,7 @@ var agentFolders = map[string]string{
 // each call's, in order.
 var scripted = map[string]string{
 	"gemini-cli": "error ok error error ok ok error error ok",
+	"pi-agent":   "error ok error error ok ok error error ok",
 	"qwen-code":  "error ok error error ok ok error error ok",
 }
 
@@ -33,7 +38,10 @@ var scripted = map[string]string{
 var recounted = map[string]struct {
 	calls, failed, summaries int
 	why                      string
-}{}
+}{
+	"openhands/multi_swe_bench-examples-output.jsonl": {103, 41, 2, "edits and reads that say ERROR: are counted too, greps that found nothing are not"},
+	"openhands/trajs-basic_gui_mode.json":             {4, 0, 1, "a server that goes on has exit code -1 and has not ended"},
+}
 
 // TestRead_Agents reads real sessions and compares with what was counted in them by
 // hand. It wants the folder that NIGHTAUDIT_TRACES names.

@@ -18,7 +18,9 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
+	"nightaudit/trace/openhands"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -64,6 +66,8 @@ func formats() []format {
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{opencode.Format, opencode.Read, opencode.IsRecord, opencode.IsDocument},
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
+		{pi.Format, pi.Read, pi.IsRecord, nil},
+		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
+	"nightaudit/trace/openhands"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -91,6 +93,14 @@ var samples = map[string][]sample{
 	},
 	codexexec.Format: {
 		{file: "../codexexec/testdata/thread.jsonl", gaps: 1, ids: []string{"id"}, args: []string{"arguments", "command"}},
+	},
+	openhands.Format: {
+		{file: "../openhands/testdata/events.json", document: true, ids: []string{"id", "cause", "tool_call_id"}, args: []string{"args", "arguments"}},
+		{file: "../openhands/testdata/output.jsonl", ids: []string{"id", "cause"}, args: []string{"args"}},
+		{file: "../openhands/testdata/v1.jsonl", ids: []string{"tool_call_id"}, args: []string{"action"}},
+	},
+	pi.Format: {
+		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
 	},
 	qwen.Format: {
 		{file: "../qwen/testdata/qwen.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},

@@ -28,7 +28,7 @@ func (s *session) toolCalls(m *message, list trace.Value) {
 		}
 		n++
 	}
-	m.acted = m.acted || n > 0
+	m.Acted = m.Acted || n > 0
 	for _, i := range batch {
 		if len(batch) > 1 && m.id != "" {
 			s.run.Calls[i].Batch = m.id.String()

@@ -142,5 +142,9 @@ func (s *session) finish() error {
 		run.Spend(m.spent)
 	}
 	slices.SortStableFunc(run.BadLines, func(a, b trace.BadLine) int { return a.Line - b.Line })
-	return s.conclude()
+	turns := make([]trace.Turn, len(s.live))
+	for i, m := range s.live {
+		turns[i] = m.Turn
+	}
+	return run.Conclude(turns, func(trace.Turn) bool { return true })
 }

@@ -1,7 +1,6 @@
 package geminicli
 
 import (
-	"fmt"
 	"strings"
 
 	"nightaudit/trace"
@@ -9,12 +8,9 @@ import (
 
 // message is one message as it was last written.
 type message struct {
-	id    trace.ID
-	pos   trace.Position // of its first writing
-	agent bool           // it is the agent's, else the user's
-	acted bool           // it holds calls
-	texts []trace.Body   // what it says
-	spent trace.Usage
+	trace.Turn // at the place of its first writing
+	id         trace.ID
+	spent      trace.Usage
 }
 
 // message takes in a message, or the message of the same id once more. What the
@@ -31,10 +27,10 @@ func (s *session) message(v trace.Value, pos trace.Position) {
 	}
 	s.run.Records++
 	m := s.place(v.Get("id").ID(), pos)
-	m.agent = kind == "gemini"
-	m.texts = nil
+	m.Agent = kind == "gemini"
+	m.Texts = nil
 	s.content(m, v.Get("content"), pos)
-	if m.agent {
+	if m.Agent {
 		s.model(m, v)
 		s.toolCalls(m, v.Get("toolCalls"))
 	}
@@ -45,7 +41,7 @@ func (s *session) message(v trace.Value, pos trace.Position) {
 func (s *session) place(id trace.ID, pos trace.Position) *message {
 	m := s.messages[id]
 	if m == nil || id == "" {
-		m = &message{id: id, pos: pos}
+		m = &message{id: id, Turn: trace.Turn{Pos: pos}}
 		s.all = append(s.all, m)
 		if id != "" {
 			s.messages[id] = m
@@ -64,18 +60,25 @@ func (s *session) place(id trace.ID, pos trace.Position) *message {
 func (s *session) content(m *message, content trace.Value, pos trace.Position) {
 	switch content.Kind() {
 	case trace.KindString:
-		m.texts = append(m.texts, content.Body())
+		m.say(content)
 	case trace.KindArray:
 		for part := range content.Elements() {
 			s.content(m, part, pos)
 		}
 	case trace.KindObject:
 		if text := content.Get("text"); text.Kind() == trace.KindString {
-			m.texts = append(m.texts, text.Body())
+			m.say(text)
 		}
 		if response := content.Get("functionResponse"); response.Kind() == trace.KindObject {
 			s.response(response, pos)
 		}
+	}
+}
+
+// say adds a text, unless it is what the program tells of the machine.
+func (m *message) say(text trace.Value) {
+	if !strings.HasPrefix(text.Text(), "<session_context>") {
+		m.Texts = append(m.Texts, text.Body())
 	}
 }
 
@@ -95,37 +98,4 @@ func (s *session) model(m *message, v trace.Value) {
 		Completion: tokens.Tokens("output") + tokens.Tokens("thoughts"),
 		Total:      tokens.Tokens("total"),
 	}
-}
-
-// conclude finds task and summary in what counts at the end of the file.
-func (s *session) conclude() error {
-	var talk trace.Talk
-	for _, m := range s.live {
-		text, err := s.text(m)
-		if err != nil {
-			return err
-		}
-		switch {
-		case !m.agent && !strings.HasPrefix(strings.TrimSpace(text), "<session_context>"):
-			talk.Prompt(text)
-		case m.acted:
-			talk.Called()
-		case m.agent:
-			talk.Said(text, m.pos)
-		}
-	}
-	talk.Finish(s.run)
-	return nil
-}
-
-func (s *session) text(m *message) (string, error) {
-	texts := make([]string, 0, len(m.texts))
-	for _, b := range m.texts {
-		v, err := s.run.Value(b)
-		if err != nil {
-			return "", fmt.Errorf("read what was said: %w", err)
-		}
-		texts = append(texts, v.Text())
-	}
-	return strings.Join(texts, "\n"), nil
 }

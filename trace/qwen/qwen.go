@@ -51,7 +51,7 @@ func read(ctx context.Context, src trace.Source, format string) iter.Seq2[*trace
 func readSession(ctx context.Context, src trace.Source, format string) (*trace.Run, error) {
 	run := trace.NewRun(src, format)
 	run.NoEndRecords, run.Agent = true, format
-	s := &session{run: run, pairs: trace.NewPairs(run), links: map[string]link{}, tree: format == Format}
+	s := &session{run: run, pairs: trace.NewPairs(run), once: format == Format}
 	sc := trace.NewScanner(ctx, src)
 	for sc.Next() {
 		s.take(sc.Record())
@@ -60,7 +60,11 @@ func readSession(ctx context.Context, src trace.Source, format string) (*trace.R
 	if err := sc.Finish(run); err != nil {
 		return nil, err
 	}
-	if err := s.conclude(); err != nil {
+	counts := s.tree.Live()
+	if format == IFlowFormat { // parentUuid is the prompt's there
+		counts = func(trace.Turn) bool { return true }
+	}
+	if err := run.Conclude(s.turns, counts); err != nil {
 		return nil, err
 	}
 	return run, nil
@@ -70,21 +74,17 @@ func readSession(ctx context.Context, src trace.Source, format string) (*trace.R
 type session struct {
 	run   *trace.Run
 	pairs *trace.Pairs
-	links map[string]link // by uuid
-	leaf  string          // uuid of the last message
-	tree  bool            // parentUuid says what counts
-	turns []turn
+	tree  trace.Tree
+	once  bool // a call is recorded once
+	turns []trace.Turn
 }
 
 // take takes in one record.
 func (s *session) take(rec trace.Record) {
 	uuid := rec.Get("uuid").Text()
-	if _, twice := s.links[uuid]; twice && uuid != "" {
+	if !s.tree.Add(uuid, rec.Get("parentUuid").Text(), rec.Pos) {
 		s.run.Ignored++ // copied by a resume or a fork
 		return
-	}
-	if uuid != "" {
-		s.links[uuid] = link{parent: rec.Get("parentUuid").Text(), pos: rec.Pos}
 	}
 	switch rec.Get("type").Text() {
 	case "user", "assistant", "tool_result":
@@ -93,9 +93,6 @@ func (s *session) take(rec trace.Record) {
 		s.message(rec, uuid)
 	default: // telemetry and commands of the user; a compression takes nothing from the file
 		s.run.Ignored++
-	}
-	if uuid != "" {
-		s.leaf = uuid
 	}
 }
 
@@ -125,11 +122,12 @@ func (s *session) header(rec trace.Record) {
 // Gemini's, blocks Anthropic's.
 func (s *session) message(rec trace.Record, uuid string) {
 	msg := rec.Get("message")
-	t := turn{uuid: uuid, pos: rec.Pos, agent: rec.Get("type").Text() == "assistant"}
-	t.prompt = rec.Get("type").Text() == "user" && !rec.Get("subtype").Given()
+	kind := rec.Get("type").Text()
+	t := trace.Turn{ID: uuid, Pos: rec.Pos, Agent: kind == "assistant"}
+	speaks := t.Agent || kind == "user" && !rec.Get("subtype").Given()
 	var calls []trace.Call
 	if content := msg.Get("content"); content.Kind() == trace.KindString {
-		t.texts = append(t.texts, content.Body())
+		t.Texts = append(t.Texts, content.Body())
 	}
 	for _, list := range []trace.Value{msg.Get("parts"), msg.Get("content")} {
 		for part := range list.Elements() {
@@ -137,17 +135,17 @@ func (s *session) message(rec trace.Record, uuid string) {
 		}
 	}
 	s.pairs.AddBatch(uuid, calls)
-	if t.agent {
+	if t.Agent {
 		s.spend(rec)
 	}
-	if t.prompt || t.agent {
+	if speaks {
 		s.turns = append(s.turns, t)
 	}
 }
 
 // part reads one part of a message. Calls are gathered, so that those of one message
 // are known for a batch.
-func (s *session) part(rec trace.Record, part trace.Value, t *turn, calls []trace.Call) []trace.Call {
+func (s *session) part(rec trace.Record, part trace.Value, t *trace.Turn, calls []trace.Call) []trace.Call {
 	response := part.Get("functionResponse")
 	switch {
 	case part.Get("functionCall").Kind() == trace.KindObject:
@@ -156,13 +154,11 @@ func (s *session) part(rec trace.Record, part trace.Value, t *turn, calls []trac
 	case part.Get("type").Text() == "tool_use":
 		return s.call(rec, part, part.Get("input"), t, calls)
 	case response.Kind() == trace.KindObject:
-		t.prompt = false
 		s.result(rec, response, rec.Get("toolCallResult"))
 	case part.Get("type").Text() == "tool_result":
-		t.prompt = false
 		s.block(rec, part)
 	case part.Get("text").Kind() == trace.KindString && part.Get("thought").Flag() != trace.FlagTrue:
-		t.texts = append(t.texts, part.Get("text").Body())
+		t.Texts = append(t.Texts, part.Get("text").Body())
 	}
 	return calls
 }
@@ -170,8 +166,8 @@ func (s *session) part(rec trace.Record, part trace.Value, t *turn, calls []trac
 // agents are the tools that hand work to a sub-agent.
 var agents = map[string]bool{"task": true, "agent": true, "Task": true, "Agent": true}
 
-func (s *session) call(rec trace.Record, v, args trace.Value, t *turn, calls []trace.Call) []trace.Call {
-	t.acted = true
+func (s *session) call(rec trace.Record, v, args trace.Value, t *trace.Turn, calls []trace.Call) []trace.Call {
+	t.Acted = true
 	name := v.Get("name").Text()
 	if name == "" {
 		s.run.BadLines = append(s.run.BadLines, trace.BadLine{Line: rec.Pos.Line, Reason: "a tool call without a name"})
@@ -182,7 +178,7 @@ func (s *session) call(rec trace.Record, v, args trace.Value, t *turn, calls []t
 		Pos: trace.Position{Line: rec.Pos.Line, Offset: v.Body().Offset},
 		Cwd: rec.Get("cwd").Text(), Start: rec.Get("timestamp").Time(), Delegates: agents[name],
 	}
-	if !s.tree && c.ID != "" && s.pairs.Repeats(&c) {
+	if !s.once && c.ID != "" && s.pairs.Repeats(&c) {
 		return calls
 	}
 	return append(calls, c)
