@@ -77,11 +77,14 @@ func claimText(b *strings.Builder, j audit.Judged) {
 		}
 		return 0
 	})
+	said := map[string]bool{}
 	for _, f := range worstFirst {
-		if f.Verdict == audit.Pass {
+		line := fmt.Sprintf("%s%s%s: %s\n", indent, f.Reason, places(f), Safe(f.Detail))
+		if f.Verdict == audit.Pass || said[line] { // several requirements may say the same
 			continue
 		}
-		fmt.Fprintf(b, "%s%s%s: %s\n", indent, f.Reason, places(f), Safe(f.Detail))
+		said[line] = f.Expected == nil && f.Observed == nil
+		b.WriteString(line)
 		if f.Expected != nil {
 			fmt.Fprintf(b, "%s  expected %s\n", indent, short(Safe(string(redacted(f.Expected))), 200))
 		}

@@ -46,6 +46,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Nearest returns the known name that somebody may have meant, "" where none is near
+// enough to be a slip.
+func Nearest(name string, known []string) string { return nearest(name, known) }
+
 // nearest returns the known name that differs from name by the fewest edits, ""
 // where none is near enough to be a slip.
 func nearest(name string, known []string) string {

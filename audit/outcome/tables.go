@@ -169,7 +169,7 @@ var wrappers = map[string]Wrapper{
 	"uvx":         {Values: "--from --with --python -p"},
 	"uv tool run": {Values: "--from --with --python -p"}, "pipx run": {Values: "--spec"}, "poetry run": {}, "pdm run": {Tasks: true}, "pipenv run": {Tasks: true}, "rye run": {Tasks: true}, "pixi run": {Values: "-e --environment", Tasks: true}, "hatch run": {Tasks: true},
 	"conda run": {Values: "-n --name -p --prefix", Dir: "--cwd"}, "bundle exec": {}, "mise exec": {}, "direnv exec": {Skip: 1}, "doppler run": {Values: "-p -c"}, "op run": {Values: "--env-file"},
-	"cmd /c": {}, "cmd /C": {}, "flock": {Values: "-w --timeout -E", Skip: 1}, "corepack": {}, "asdf exec": {}, "rbenv exec": {}, "pyenv exec": {}, "dotenvx run": {Values: "-f"}, "aws-vault exec": {Skip: 1},
+	"flock": {Values: "-w --timeout -E", Skip: 1}, "corepack": {}, "asdf exec": {}, "rbenv exec": {}, "pyenv exec": {}, "dotenvx run": {Values: "-f"}, "aws-vault exec": {Skip: 1},
 	"xargs": {Values: "-a -d -E -I -L -n -P -s --max-args --max-procs --max-lines --replace --delimiter", Input: true},
 }
 

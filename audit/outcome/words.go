@@ -124,6 +124,8 @@ func (b *builder) inner(words []word, redirs []*syntax.Redirect) (flow, bool) {
 			list = append(list, w.text)
 		}
 		text = strings.Join(list, " ")
+	case name == "powershell" || name == "pwsh" || name == "cmd":
+		text = windowsScript(words[1:])
 	case isShell(name):
 		var ok bool
 		if text, errexit, pipefail, ok = script(words[1:], redirs); !ok {
@@ -146,6 +148,25 @@ func (b *builder) inner(words []word, redirs []*syntax.Redirect) (flow, bool) {
 		b.errexit, b.pipefail = errexit, pipefail
 		return b.file(text, file)
 	}), true
+}
+
+// windowsScript is what PowerShell is told to run by -Command, and cmd by /c: simple
+// commands and how they follow each other are the same there.
+func windowsScript(args []word) string {
+	for i, w := range args {
+		switch strings.ToLower(w.text) {
+		case "-command", "-c", "/c":
+			var list []string
+			for _, rest := range args[i+1:] {
+				if !rest.static {
+					return ""
+				}
+				list = append(list, rest.text)
+			}
+			return strings.Join(list, " ")
+		}
+	}
+	return ""
 }
 
 // script finds what a shell is told to run: by -c, or by a here-document.

@@ -13,32 +13,47 @@ import (
 func (p *Pack) Document() string {
 	var b strings.Builder
 	for _, r := range p.rules {
-		fmt.Fprintf(&b, "### %s\n\n", r.Kind)
-		if len(r.params) > 0 {
-			b.WriteString("Parameters: ")
-			for i, param := range r.params {
-				if i > 0 {
-					b.WriteString(", ")
-				}
-				fmt.Fprintf(&b, "`%s`", param.name)
-				if param.optional {
-					b.WriteString(" (may be left out)")
-				}
-			}
-			b.WriteString(".\n\n")
-		}
-		b.WriteString("```yaml\n")
-		writeRequirement(&b, r.requirement)
-		b.WriteString("```\n\n")
-		fmt.Fprintf(&b, "Not sufficient: %s\n\n", r.Insufficient)
-		if r.Weak {
-			b.WriteString("A trace can support this kind and not refute it: it is never CONTRADICTED.\n\n")
-		}
-		examples(&b, "Fits", r.Examples.Fits)
-		examples(&b, "Does not fit", r.Examples.FitsNot)
-		b.WriteByte('\n')
+		r.document(&b)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// Describe describes one kind as Document does; false where the pack has no such.
+func (p *Pack) Describe(kind string) (string, bool) {
+	r := p.rule(kind)
+	if r == nil {
+		return "", false
+	}
+	var b strings.Builder
+	r.document(&b)
+	return strings.TrimRight(b.String(), "\n") + "\n", true
+}
+
+func (r *Rule) document(b *strings.Builder) {
+	fmt.Fprintf(b, "### %s\n\n", r.Kind)
+	if len(r.params) > 0 {
+		b.WriteString("Parameters: ")
+		for i, param := range r.params {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(b, "`%s`", param.name)
+			if param.optional {
+				b.WriteString(" (may be left out)")
+			}
+		}
+		b.WriteString(".\n\n")
+	}
+	b.WriteString("```yaml\n")
+	writeRequirement(b, r.requirement)
+	b.WriteString("```\n\n")
+	fmt.Fprintf(b, "Not sufficient: %s\n\n", r.Insufficient)
+	if r.Weak {
+		b.WriteString("A trace can support this kind and not refute it: it is never CONTRADICTED.\n\n")
+	}
+	examples(b, "Fits", r.Examples.Fits)
+	examples(b, "Does not fit", r.Examples.FitsNot)
+	b.WriteByte('\n')
 }
 
 // examples shows the first few sentences of a list.

@@ -158,6 +158,8 @@ func putText(text, key string, values map[string]string) (any, error) {
 				v = strconv.Itoa(n)
 			}
 			return v
+		case key == "cmd" && strings.TrimRight(name, "0123456789") == "command":
+			return commandPattern(v)
 		case key == "cmd":
 			return quoteCommand(v)
 		case key == "match" || key == "not_match":
@@ -195,10 +197,25 @@ func quotePattern(s string) string {
 
 var anyQuote = strings.NewReplacer(`"`, `["']`, `'`, `["']`)
 
-// quoteCommand makes a pattern that matches this command, also with options between
-// its words: people leave them out where they speak of what they ran.
+// quoteCommand makes a pattern that matches this text in a command, also with
+// options between its words: people leave them out where they speak of what they ran.
 func quoteCommand(s string) string {
 	return strings.ReplaceAll(quotePattern(s), `\s+`, `(?:\s+-\S+)*\s+`)
+}
+
+// commandPattern makes a pattern that matches the run of a command: at its start,
+// however it is found or looked through, and not where another one speaks of it. A
+// pipe or a list stands in the whole of a call.
+func commandPattern(s string) string {
+	start := `^(?:\S*/)?(?:python[\d.]*\s+-m\s+|(?:pnpm|yarn|bun)\s+(?:run\s+)?)?`
+	if strings.ContainsAny(s, "|&;") {
+		start = `(?:^|[;&|(\n]\s*)`
+	}
+	pattern := quoteCommand(s)
+	if rest, ok := strings.CutPrefix(pattern, "python"); ok {
+		pattern = `python[\d.]*` + strings.TrimPrefix(rest, "3")
+	}
+	return start + pattern
 }
 
 // quoteGlob makes a glob that matches exactly this text.

@@ -79,8 +79,19 @@ func commandValue(s string) string {
 	if len(words) == 0 || strings.Contains(s, "...") && !strings.Contains(s, "/...") || strings.ContainsAny(s, "…<>") {
 		return ""
 	}
-	if !slices.Contains(programs, words[0]) && !strings.HasPrefix(words[0], "./") {
+	for range 8 { // what is looked through in a call as well
+		m := leadIn.FindString(s)
+		if m == "" || len(m) == len(s) {
+			break
+		}
+		s = s[len(m):]
+	}
+	if words = strings.Fields(s); !slices.Contains(programs, words[0]) && !strings.HasPrefix(words[0], "./") {
 		return ""
 	}
 	return s
 }
+
+// leadIn is what stands before a command that is meant: a directory, assignments,
+// and programs that run another one.
+var leadIn = regexp.MustCompile(`^(?:cd \S+ && |[A-Z_][A-Z0-9_]*=\S* |(?:npx|bunx|pnpx|sudo|time|env|uvx|(?:uv|poetry|pdm|pipenv|rye|hatch) run|bundle exec|(?:pnpm|yarn) (?:exec|dlx)|npm exec) (?:-\S+ )*)`)

@@ -20,7 +20,7 @@ func claimsCmd() *cobra.Command {
 column, the key, and what was probably meant.
 
 Exit status: 0 every file is good, 3 one is not.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles("claims file", "nightaudit claims lint claims.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pack, err := rulesOf(packs)
 			if err != nil {
@@ -46,4 +46,14 @@ Exit status: 0 every file is good, 3 one is not.`,
 	lint.Flags().StringSliceVar(&packs, "rules", nil, "rule packs of your own, beside the built-in one")
 	cmd.AddCommand(lint)
 	return cmd
+}
+
+// someFiles wants at least one argument, and says of what and how.
+func someFiles(what, example string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("no %s given; say which to check: %s", what, example)
+		}
+		return nil
+	}
 }

@@ -53,7 +53,7 @@ examples: the sentences that it must and must not fit, and the traces that must 
 and fail.
 
 Exit status: 0 every pack is good, 3 one is not.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles("rule pack", "nightaudit rules lint pack.yaml"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			pack := rules.Default()
 			var errs []error
