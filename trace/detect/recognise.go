@@ -45,6 +45,7 @@ var databases = []struct {
 	is     func(ctx context.Context, db *sql.DB) (bool, error)
 }{
 	{goose.Format, goose.IsDatabase},
+	{opencode.Format, opencode.IsDatabase},
 }
 
 // formats holds every format, in the order in which they are asked.

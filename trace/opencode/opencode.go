@@ -1,6 +1,7 @@
-// Package opencode reads sessions of opencode: what `opencode export` writes, one
-// JSON text {info, messages}, and what `opencode run --format json` prints. One file
-// in, one Run out, or one for each session of a printed log that is appended to.
+// Package opencode reads sessions of opencode: its database (a Run for each session),
+// what `opencode export` writes, one JSON text {info, messages}, and what `opencode
+// run --format json` prints. One file in, one Run out, or one for each session of a
+// printed log that is appended to.
 //
 // What is trusted, and why:
 //
@@ -14,8 +15,9 @@
 //   - The finish of the last step says how the run ended. In a session that is still
 //     at work it is tool-calls, or missing.
 //
-// Exports hold the calls that sub-agents were given, not those that they made
-// (Call.Delegates). A printed log holds a call only when it has ended, so that one
+// The database holds the sessions of sub-agents too, whose calls are joined to the
+// call that started them. Exports hold the calls that sub-agents were given, not
+// those that they made (Call.Delegates). A printed log holds a call only when it has ended, so that one
 // which does not end with the end of a step has a gap.
 package opencode
 
@@ -32,8 +34,12 @@ import (
 // Format is the name of this format.
 const Format = "opencode"
 
-// Read reads an export as one Run, and the sessions of a printed log each as one.
+// Read reads an export as one Run, and each session of a database or a printed log
+// as one.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
+	if src.Database != nil {
+		return readDatabase(ctx, src)
+	}
 	return func(yield func(*trace.Run, error) bool) {
 		read := readLog
 		if mayBeDocument(src) {
@@ -84,6 +90,10 @@ func readExport(ctx context.Context, src trace.Source) ([]*trace.Run, error) {
 	for message := range doc.Get("messages").Elements() {
 		if message.Kind() != trace.KindObject {
 			s.badLine(doc.LineOf(message), "a message that is no JSON object")
+			continue
+		}
+		if message.Get("info").Kind() != trace.KindObject {
+			s.badLine(doc.LineOf(message), "a message that does not say what it is")
 			continue
 		}
 		s.message(message.Get("info"))
