@@ -26,6 +26,7 @@ var Formats = []string{
 	"openhands",
 	"pi",
 	"qwen-code",
+	"swe-agent",
 }
 
 var (

@@ -148,7 +148,7 @@ func TestDamage_Samples(t *testing.T) {
 		if r.flawed() {
 			t.Errorf("bad lines %v, gaps %v", r.runs[0].BadLines, r.runs[0].Gaps)
 		}
-		if r.good() == 0 || r.good() == len(r.calls) {
+		if (r.good() == 0) != s.mute || r.good() == len(r.calls) {
 			t.Errorf("%d of %d calls succeeded; a sample has both kinds", r.good(), len(r.calls))
 		}
 		for id, kinds := range r.kinds() {

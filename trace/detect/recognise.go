@@ -8,6 +8,7 @@ import (
 	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
+	"nightaudit/trace/sweagent"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -33,6 +34,7 @@ func formats() []format {
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{pi.Format, pi.Read, pi.IsRecord, nil},
+		{sweagent.Format, sweagent.Read, nil, sweagent.IsDocument},
 		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 	}
 }
