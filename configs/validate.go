@@ -38,6 +38,7 @@ var Formats = []string{
 	"pi",
 	"qwen-code",
 	"qwen-stream-json",
+	"swe-agent",
 }
 
 var (

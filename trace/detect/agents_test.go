@@ -14,12 +14,14 @@ import (
 	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
+	"nightaudit/trace/sweagent"
 )
 
 // agentFolders names the folders of real sessions by format.
 var agentFolders = map[string]string{
 	"gemini-cli":  geminicli.Format,
 	"qwen-code":   qwen.Format,
+	"swe-agent":   sweagent.Format,
 	"openhands":   openhands.Format,
 	"pi-agent":    pi.Format,
 	"claude-like": qwen.IFlowFormat,
@@ -41,6 +43,8 @@ var recounted = map[string]struct {
 }{
 	"openhands/multi_swe_bench-examples-output.jsonl": {103, 41, 2, "edits and reads that say ERROR: are counted too, greps that found nothing are not"},
 	"openhands/trajs-basic_gui_mode.json":             {4, 0, 1, "a server that goes on has exit code -1 and has not ended"},
+	"swe-agent/demo__function_calling_simple.traj":    {5, 0, 1, "what is thought beside the submission is a summary"},
+	"swe-agent/demo__ctf__crypto__eps.traj":           {14, 0, 0, "nothing is thought beside the submission"},
 }
 
 // TestRead_Agents reads real sessions and compares with what was counted in them by

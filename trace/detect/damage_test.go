@@ -174,7 +174,7 @@ func TestDamage_Samples(t *testing.T) {
 		if run := r.runs[0]; len(r.runs) > 1 || len(run.BadLines) > 0 || run.Torn || len(run.Gaps) > s.gaps {
 			t.Errorf("%d runs, bad lines %v, gaps %v", len(r.runs), run.BadLines, run.Gaps)
 		}
-		if r.good() == 0 || r.good() == len(r.calls) {
+		if (r.good() == 0) != s.mute || r.good() == len(r.calls) {
 			t.Errorf("%d of %d calls succeeded; a sample has both kinds", r.good(), len(r.calls))
 		}
 		for id, kinds := range r.kinds() {

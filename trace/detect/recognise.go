@@ -22,6 +22,7 @@ import (
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
+	"nightaudit/trace/sweagent"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -68,6 +69,7 @@ func formats() []format {
 		{opencode.Format, opencode.Read, opencode.IsRecord, opencode.IsDocument},
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{pi.Format, pi.Read, pi.IsRecord, nil},
+		{sweagent.Format, sweagent.Read, nil, sweagent.IsDocument},
 		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}

@@ -18,6 +18,7 @@ import (
 	"nightaudit/trace/otlp"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
+	"nightaudit/trace/sweagent"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -31,6 +32,8 @@ type sample struct {
 	document bool
 	// gaps is how many gaps every file of the format has, because it leaves things out.
 	gaps int
+	// mute: the format records no outcome, so that no call succeeds.
+	mute bool
 	// ids and args name the members that hold ids and arguments of calls.
 	ids, args []string
 }
@@ -96,8 +99,10 @@ var samples = map[string][]sample{
 	},
 	openhands.Format: {
 		{file: "../openhands/testdata/events.json", document: true, ids: []string{"id", "cause", "tool_call_id"}, args: []string{"args", "arguments"}},
-		{file: "../openhands/testdata/output.jsonl", ids: []string{"id", "cause"}, args: []string{"args"}},
 		{file: "../openhands/testdata/v1.jsonl", ids: []string{"tool_call_id"}, args: []string{"action"}},
+	},
+	sweagent.Format: {
+		{file: "../sweagent/testdata/trajectory.traj", document: true, mute: true, args: []string{"action"}},
 	},
 	pi.Format: {
 		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
