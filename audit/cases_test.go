@@ -60,7 +60,7 @@ func exists(path string) bool {
 }
 
 // readRun reads a trace text as one native run.
-func readRun(t *testing.T, text []byte) *trace.Run {
+func readRun(t testing.TB, text []byte) *trace.Run {
 	t.Helper()
 	src := trace.Source{Name: "run.jsonl", Size: int64(len(text)), ReaderAt: bytes.NewReader(text)}
 	for run, err := range native.Read(t.Context(), src) {
