@@ -9,6 +9,7 @@ import (
 
 	"nightaudit/audit/outcome"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/qwen"
 
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -24,6 +25,7 @@ type counts struct {
 
 // realFolders names the folders of real files by format.
 var realFolders = map[string]string{
+	"qwen-code":          qwen.Format,
 	"gemini-cli":         geminicli.Format,
 	"mcp-jsonrpc":        mcp.Format,
 	"openai-messages":    messages.Format,

@@ -9,6 +9,7 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/qwen"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -29,6 +30,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
+		{qwen.Format, qwen.Read, qwen.IsRecord, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},

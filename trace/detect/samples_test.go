@@ -8,6 +8,7 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/qwen"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -48,6 +49,9 @@ var samples = map[string][]sample{
 	geminicli.Format: {
 		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
 		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
+	},
+	qwen.Format: {
+		{file: "../qwen/testdata/session.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
