@@ -9,6 +9,7 @@ import (
 
 	"nightaudit/audit/outcome"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 
 	"nightaudit/trace/mcp"
@@ -25,6 +26,7 @@ type counts struct {
 
 // realFolders names the folders of real files by format.
 var realFolders = map[string]string{
+	"pi-agent":           pi.Format,
 	"qwen-code":          qwen.Format,
 	"gemini-cli":         geminicli.Format,
 	"mcp-jsonrpc":        mcp.Format,

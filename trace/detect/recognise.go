@@ -9,6 +9,7 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -36,6 +37,7 @@ func formats() []format {
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
+		{pi.Format, pi.Read, pi.IsRecord, nil},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

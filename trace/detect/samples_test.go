@@ -8,6 +8,7 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
+	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
 )
 
@@ -52,6 +53,9 @@ var samples = map[string][]sample{
 	},
 	qwen.Format: {
 		{file: "../qwen/testdata/session.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
+	},
+	pi.Format: {
+		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},

@@ -47,7 +47,7 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 		run.Agent = Format
 		run.NoEndRecords = true
 		sc := trace.NewScanner(ctx, src)
-		s := &session{run: run, pairs: trace.NewPairs(run), parents: map[string]string{}}
+		s := &session{run: run, pairs: trace.NewPairs(run)}
 		for sc.Next() {
 			s.take(sc.Record())
 		}
@@ -62,11 +62,11 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 
 // session is what is remembered of a file while it is read.
 type session struct {
-	run     *trace.Run
-	pairs   *trace.Pairs
-	parents map[string]string // of every record that has a uuid
-	leaf    string            // the last message
-	said    []turn
+	run    *trace.Run
+	pairs  *trace.Pairs
+	branch trace.Branch
+	leaf   string // the last message
+	said   []turn
 }
 
 // turn is one message as far as the summary is concerned.
@@ -81,12 +81,9 @@ type turn struct {
 // take reads one record. Copies bear the uuid of the first.
 func (s *session) take(rec trace.Record) {
 	uuid := rec.Get("uuid").Text()
-	if _, twice := s.parents[uuid]; twice && uuid != "" {
+	if !s.branch.Add(uuid, rec.Get("parentUuid").Text()) {
 		s.run.Ignored++
 		return
-	}
-	if uuid != "" {
-		s.parents[uuid] = rec.Get("parentUuid").Text()
 	}
 	kind := rec.Get("type").Text()
 	switch kind {
@@ -255,11 +252,11 @@ func (s *session) spend(rec trace.Record) {
 // finish draws what only the whole file tells.
 func (s *session) finish() {
 	s.pairs.Finish()
-	live := s.live()
+	live := s.branch.Live(s.leaf)
 	var talk trace.Talk
 	for _, t := range s.said {
 		switch {
-		case !live(t):
+		case !live(t.uuid):
 		case t.prompt:
 			talk.Prompt(t.text)
 		case t.called:
@@ -270,27 +267,6 @@ func (s *session) finish() {
 		}
 	}
 	talk.Finish(s.run)
-}
-
-// live tells whether a message stands on the branch that ends in the last one. A
-// branch whose beginning is missing is taken to go on in whatever stands before it.
-func (s *session) live() func(turn) bool {
-	path := map[string]bool{}
-	cut := "" // the first record whose parent is not in the file
-	for at := s.leaf; at != "" && !path[at]; at = s.parents[at] {
-		path[at] = true
-		if _, ok := s.parents[s.parents[at]]; !ok && s.parents[at] != "" {
-			cut = at
-			break
-		}
-	}
-	before := cut != ""
-	return func(t turn) bool {
-		if t.uuid == cut {
-			before = false
-		}
-		return before || t.uuid == "" || path[t.uuid]
-	}
 }
 
 // textOf joins the texts of a message, without what was only thought.
