@@ -17,7 +17,7 @@ const (
 )
 
 // Formats are the formats that a source may have: auto looks at the content.
-var Formats = []string{"auto", "native", "claude-code", "gemini-cli", "mcp", "messages", "openclaw", "otlp", "pi", "qwen-code"}
+var Formats = []string{"auto", "native", "claude-code", "gemini-cli", "mcp", "messages", "openclaw", "otlp"}
 
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

@@ -9,8 +9,6 @@ import (
 
 	"nightaudit/audit/outcome"
 	"nightaudit/trace/geminicli"
-	"nightaudit/trace/pi"
-	"nightaudit/trace/qwen"
 
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
@@ -26,8 +24,6 @@ type counts struct {
 
 // realFolders names the folders of real files by format.
 var realFolders = map[string]string{
-	"pi-agent":           pi.Format,
-	"qwen-code":          qwen.Format,
 	"gemini-cli":         geminicli.Format,
 	"mcp-jsonrpc":        mcp.Format,
 	"openai-messages":    messages.Format,

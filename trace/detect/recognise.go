@@ -9,8 +9,6 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
-	"nightaudit/trace/pi"
-	"nightaudit/trace/qwen"
 )
 
 // format is one format that can be read. Its package knows what its records and
@@ -31,13 +29,11 @@ type format struct {
 func formats() []format {
 	return []format{
 		{native.Format, native.Read, native.IsRecord, native.IsDocument},
-		{qwen.Format, qwen.Read, qwen.IsRecord, nil},
 		{claudecode.Format, claudecode.Read, claudecode.IsRecord, nil},
 		{mcp.Format, mcp.Read, mcp.IsRecord, mcp.IsDocument},
 		{otlp.Format, otlp.Read, otlp.IsRecord, otlp.IsDocument},
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
-		{pi.Format, pi.Read, pi.IsRecord, nil},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/otlp"
-	"nightaudit/trace/pi"
-	"nightaudit/trace/qwen"
 )
 
 // sample is a small trace that the robustness tests damage in every way. A good
@@ -50,12 +48,6 @@ var samples = map[string][]sample{
 	geminicli.Format: {
 		{file: "../geminicli/testdata/session.jsonl", ids: []string{"id"}, args: []string{"args"}},
 		{file: "../geminicli/testdata/session.json", document: true, ids: []string{"id"}, args: []string{"args"}},
-	},
-	qwen.Format: {
-		{file: "../qwen/testdata/session.jsonl", ids: []string{"id", "callId"}, args: []string{"args"}},
-	},
-	pi.Format: {
-		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
 	},
 	messages.Format: {
 		{file: "../messages/testdata/anthropic.jsonl", ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
