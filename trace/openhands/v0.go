@@ -26,8 +26,10 @@ func (h *history) action(v trace.Value, pos trace.Position) bool {
 		h.finished(pos, args.Get("final_thought"), args.Get("thought"), v.Get("message"))
 		return true
 	}
-	c := trace.Call{ID: v.Get("id").ID(), Tool: kind, Pos: pos, Args: args.Body(), Record: v.Body(), Start: v.Get("timestamp").Time(),
-		Batch: v.Path("tool_call_metadata", "model_response", "id").Text()}
+	c := trace.Call{
+		ID: v.Get("id").ID(), Tool: kind, Pos: pos, Args: args.Body(), Record: v.Body(), Start: v.Get("timestamp").Time(),
+		Batch: v.Path("tool_call_metadata", "model_response", "id").Text(),
+	}
 	if c.ID == "" {
 		c.ID = v.Path("tool_call_metadata", "tool_call_id").ID()
 	}
