@@ -17,6 +17,9 @@
 //     an error or a status that tells. The outcome of each command of a shell_call
 //     is its exit code.
 //
+// A log of requests writes the conversation so far again and again: what a later one
+// begins with is no run of its own.
+//
 // A list of messages records no end: NoEndRecords. The last role is often the user,
 // so the summary is what the agent said last in the last turn that it answered.
 package messages
@@ -35,7 +38,7 @@ const Format = "messages"
 // Read reads the conversations of a file in their order.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 	return func(yield func(*trace.Run, error) bool) {
-		f := &file{src: src, texts: trace.NewTexts(ctx, src)}
+		f := &file{src: src, texts: trace.NewTexts(ctx, src), byID: map[string]*conversation{}}
 		for f.texts.Next() {
 			f.take(f.texts.Record())
 		}
@@ -58,8 +61,9 @@ type file struct {
 	texts  *trace.Texts
 	talks  []*conversation
 	starts []trace.Position
-	single *conversation // the one whose messages stand one a line
-	others int           // records that are neither
+	single *conversation            // the one whose messages stand one a line
+	byID   map[string]*conversation // by the id of a response that another goes on from
+	others int                      // records that are neither
 }
 
 // take reads one record: conversations, or a message of the one conversation that
@@ -101,13 +105,37 @@ func (f *file) list(list trace.Value) {
 	}
 }
 
-// conversation reads an object that holds messages.
+// conversation reads an object that holds messages. A response that goes on from
+// another one of the file belongs to its conversation.
 func (f *file) conversation(v trace.Value) {
-	c := f.begin(v)
+	before := find(v, "previous_response_id", 0)
+	c, goesOn := f.byID[before]
+	if !goesOn {
+		c = f.begin(v)
+		if before != "" {
+			c.run.Gaps = append(c.run.Gaps, trace.Gap{Pos: f.texts.Place(v), Reason: "it goes on from a response that is not in this file"})
+		}
+	}
+	if id := find(v, "id", 0); id != "" {
+		f.byID[id] = c
+	}
 	c.header(v, 0)
 	for part := range parts(v) {
 		c.take(part)
 	}
+}
+
+// find returns the text of a member of a response, wherever in its object it stands.
+func find(v trace.Value, name string, depth int) string {
+	if text := v.Get(name).Text(); text != "" || depth > maxNested {
+		return text
+	}
+	for _, w := range wrappers {
+		if text := find(v.Get(w), name, depth+1); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // begin starts a conversation at a value.
@@ -125,16 +153,42 @@ func (f *file) finish() ([]*trace.Run, error) {
 	if len(f.talks) == 0 {
 		f.begin(trace.Value{})
 	}
-	runs := make([]*trace.Run, 0, len(f.talks))
-	for _, c := range f.talks {
+	repeated := f.repeated()
+	var runs []*trace.Run
+	var starts []trace.Position
+	for i, c := range f.talks {
 		c.finish()
-		runs = append(runs, c.run)
+		if !repeated[i] {
+			runs, starts = append(runs, c.run), append(starts, f.starts[i])
+		}
 	}
 	runs[0].Ignored += f.others
-	if err := trace.FinishAll(f.texts, runs, f.starts); err != nil {
+	if err := trace.FinishAll(f.texts, runs, starts); err != nil {
 		return nil, err
 	}
 	return runs, nil
+}
+
+// repeated tells of each conversation whether a later one begins with all of it:
+// who logs every request to a model writes the conversation so far again and again.
+// What it cost is added to the later one's.
+func (f *file) repeated() []bool {
+	out := make([]bool, len(f.talks))
+	ends := map[sum]int{} // conversations by all of their messages
+	for i, c := range f.talks {
+		for _, part := range c.sums[:max(len(c.sums)-1, 0)] {
+			if at, ok := ends[part]; ok && !out[at] {
+				out[at] = true
+				for _, u := range f.talks[at].run.Usage {
+					c.run.Spend(u)
+				}
+			}
+		}
+		if n := len(c.sums); n > 0 {
+			ends[c.sums[n-1]] = i
+		}
+	}
+	return out
 }
 
 // conversation is one run while it is read.
@@ -144,6 +198,7 @@ type conversation struct {
 	talk  trace.Talk
 	texts *trace.Texts
 
+	sums    []sum // of the messages up to each
 	flagged bool  // an is_error flag stands somewhere
 	silent  []int // calls whose result might have had one
 }
@@ -165,9 +220,6 @@ func (c *conversation) header(v trace.Value, depth int) {
 	}
 	if prompt := v.Get("input"); prompt.Kind() == trace.KindString {
 		c.talk.Prompt(prompt.Text())
-	}
-	if v.Get("previous_response_id").Given() {
-		run.Gaps = append(run.Gaps, trace.Gap{Pos: c.texts.Place(v), Reason: "it goes on from a response that is not in this file"})
 	}
 	if !isTurn(v) { // its own usage is read with it
 		c.spend(v.Get("usage"), run.Model)
@@ -191,6 +243,7 @@ func (c *conversation) take(v trace.Value) {
 	}
 	if c.message(v) || c.item(v) {
 		c.run.Records++
+		c.sums = append(c.sums, c.sum(v))
 		return
 	}
 	c.run.Ignored++

@@ -120,6 +120,56 @@ func TestRead_Conversations(t *testing.T) {
 	}
 }
 
+// TestRead_Continued: a log of requests repeats a conversation, or goes on from the
+// response before.
+func TestRead_Continued(t *testing.T) {
+	const (
+		ask  = `{"role":"system","content":"s"},{"role":"user","content":"one"}`
+		call = `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"a","arguments":"{}"}}]`
+		told = `{"role":"tool","tool_call_id":"c1","content":"x"}`
+	)
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+		usage      int64
+	}{
+		{
+			"repeated", `{"messages":[` + ask + `],"choices":[{"message":` + call + `,"refusal":null}}],"usage":{"prompt_tokens":1}}` + "\n" +
+				`{"messages":[` + ask + "," + call + "}," + told + `],"choices":[{"message":{"role":"assistant","content":"Done."}}],"usage":{"prompt_tokens":2}}`,
+			[]string{`[c1 a unknown] "Done."`},
+			3,
+		},
+		{
+			"another conversation", `{"messages":[` + ask + `],"choices":[{"message":` + call + `}}]}` + "\n" +
+				`{"messages":[` + ask + `,{"role":"user","content":"two"}]}`,
+			[]string{`[c1 a pending] ""`, `[] ""`},
+			0,
+		},
+		{"the same twice", `{"id":1,"traj":[` + ask + `]}{"id":2,"traj":[` + ask + `]}`, []string{`[] ""`, `[] ""`}, 0},
+		{
+			"goes on", `{"request":{"input":"one"},"response":{"id":"r1","output":[{"type":"function_call","call_id":"c1","name":"a","arguments":"{}"}]}}` + "\n" +
+				`{"request":{"previous_response_id":"r1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]},"response":{"id":"r2","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}]}}`,
+			[]string{`[c1 a unknown] "Done."`},
+			0,
+		},
+	} {
+		var got []string
+		var usage int64
+		for _, run := range readAll(t, []byte(tt.text)) {
+			got = append(got, fmt.Sprintf("%v %q", calls(t, run), run.Summary))
+			for _, u := range run.Usage {
+				usage += u.Total
+			}
+			if len(run.Gaps) > 0 {
+				t.Errorf("%s: gaps %v", tt.name, run.Gaps)
+			}
+		}
+		if !slices.Equal(got, tt.want) || usage != tt.usage {
+			t.Errorf("%s: got %q, usage %d, want %q, %d", tt.name, got, usage, tt.want, tt.usage)
+		}
+	}
+}
+
 // TestRead_Flags: where nobody ever sets the flag, its absence says nothing.
 func TestRead_Flags(t *testing.T) {
 	const use = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":{}},{"type":"tool_use","id":"b","name":"x","input":{}}]}`

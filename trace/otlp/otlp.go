@@ -15,7 +15,8 @@
 //   - Claude Code: success of tool.execution spans and tool_result events; the
 //     status of its tool spans is always OK and says nothing. A rejected decision
 //     is a refusal. Calls that fail validation are not recorded at all, which is a
-//     gap in each of its runs.
+//     gap in each of its runs. A command in the background has succeeded in its
+//     spans once it was started; only the arguments of the events tell it apart.
 //   - Codex: success="false" is a failure, but "true" stands beside any exit code:
 //     the text of the output tells.
 //   - Gemini CLI: the status of its spans is always OK; what came of a call stands

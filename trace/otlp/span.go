@@ -82,7 +82,7 @@ func (r *reader) about(s *spanOf) bool {
 		r.geminiSpan(s)
 	case s.op == "schedule_tool_calls":
 		r.geminiBatch(s)
-	case s.op == "execute_tool" || s.text("mcp.method.name") == "tools/call" || strings.HasPrefix(s.name, "execute_tool "):
+	case s.op == "execute_tool" || s.text("mcp.method.name") == "tools/call" || isTool(s):
 		r.toolSpan(s)
 	case s.text("openinference.span.kind") == "TOOL":
 		r.inferenceTool(s)
@@ -95,6 +95,21 @@ func (r *reader) about(s *spanOf) bool {
 	}
 	return true
 }
+
+// isTool tells the tool spans of frameworks that do not name the operation: older
+// GenAI spans, the AI SDK, Traceloop, Logfire.
+func isTool(s *spanOf) bool {
+	return strings.HasPrefix(s.name, "execute_tool ") || s.name == "ai.toolCall" || s.text("traceloop.span.kind") == "tool" ||
+		strings.HasPrefix(s.name, "running tool") && s.text("gen_ai.tool.name") != ""
+}
+
+// The attributes that hold the parts of a call, by convention.
+var (
+	toolNames = []string{"gen_ai.tool.name", "mcp.tool.name", "ai.toolCall.name", "traceloop.entity.name"}
+	toolIDs   = []string{"gen_ai.tool.call.id", "ai.toolCall.id"}
+	toolArgs  = []string{"gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.args", "ai.toolCall.args", "traceloop.entity.input", "tool_arguments"}
+	toolEnds  = []string{"gen_ai.tool.call.result", "gen_ai.tool.result", "ai.toolCall.result", "traceloop.entity.output", "tool_response"}
+)
 
 // note adds an event of a span.
 func (r *reader) note(s *spanOf, call *facts, do func(*session)) {
@@ -119,17 +134,17 @@ func (s *spanOf) facts(from source, id, tool string) *facts {
 
 // toolSpan reads a span of the GenAI or MCP conventions.
 func (r *reader) toolSpan(s *spanOf) {
-	tool := s.text("gen_ai.tool.name", "mcp.tool.name")
+	tool := s.text(toolNames...)
 	for _, prefix := range []string{"execute_tool ", "tools/call "} {
 		if rest, ok := strings.CutPrefix(s.name, prefix); ok && tool == "" {
 			tool = rest
 		}
 	}
-	f := s.facts(fromSpan, s.text("gen_ai.tool.call.id"), tool)
+	f := s.facts(fromSpan, s.text(toolIDs...), tool)
 	f.mcp = s.text("mcp.method.name") != ""
-	f.args = r.body(s.first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.args"))
-	f.sig = signature(value(s.first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.args")))
-	f.result = r.body(s.first("gen_ai.tool.call.result", "gen_ai.tool.result"))
+	f.args = r.body(s.first(toolArgs...))
+	f.sig = signature(value(s.first(toolArgs...)))
+	f.result = r.body(s.first(toolEnds...))
 	if f.failed = s.status(); f.failed == trace.FlagAbsent {
 		f.failed = trace.FlagFalse
 	}
