@@ -22,6 +22,7 @@ var Formats = []string{
 	"claude-code",
 	"gemini-cli",
 	"iflow",
+	"mini-swe-agent",
 	"native",
 	"openhands",
 	"pi",

@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
 	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
@@ -35,6 +36,7 @@ func formats() []format {
 		{geminicli.Format, geminicli.Read, geminicli.IsRecord, geminicli.IsDocument},
 		{pi.Format, pi.Read, pi.IsRecord, nil},
 		{sweagent.Format, sweagent.Read, nil, sweagent.IsDocument},
+		{miniswe.Format, miniswe.Read, nil, miniswe.IsDocument},
 		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 	}
 }

@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
 	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
@@ -48,6 +49,9 @@ var samples = map[string][]sample{
 	},
 	sweagent.Format: {
 		{file: "../sweagent/testdata/trajectory.traj", document: true, mute: true, args: []string{"action"}},
+	},
+	miniswe.Format: {
+		{file: "../miniswe/testdata/new.traj.json", document: true, ids: []string{"tool_call_id"}, args: []string{"actions"}},
 	},
 	pi.Format: {
 		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
