@@ -20,6 +20,7 @@ const (
 var Formats = []string{
 	"auto",
 	"claude-code",
+	"cline",
 	"gemini-cli",
 	"iflow",
 	"mini-swe-agent",

@@ -3,6 +3,7 @@ package detect
 import (
 	"nightaudit/trace"
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/cline"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
@@ -37,6 +38,7 @@ func formats() []format {
 		{pi.Format, pi.Read, pi.IsRecord, nil},
 		{sweagent.Format, sweagent.Read, nil, sweagent.IsDocument},
 		{miniswe.Format, miniswe.Read, nil, miniswe.IsDocument},
+		{cline.Format, cline.Read, nil, cline.IsDocument},
 		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 	}
 }

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"nightaudit/trace/claudecode"
+	"nightaudit/trace/cline"
 	"nightaudit/trace/geminicli"
 	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
@@ -52,6 +53,10 @@ var samples = map[string][]sample{
 	},
 	miniswe.Format: {
 		{file: "../miniswe/testdata/new.traj.json", document: true, ids: []string{"tool_call_id"}, args: []string{"actions"}},
+	},
+	cline.Format: {
+		{file: "../cline/testdata/native.json", document: true, ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+		{file: "../cline/testdata/xml.json", document: true},
 	},
 	pi.Format: {
 		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
