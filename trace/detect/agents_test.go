@@ -11,6 +11,7 @@ import (
 	"nightaudit/audit/outcome"
 	"nightaudit/trace"
 	"nightaudit/trace/geminicli"
+	"nightaudit/trace/miniswe"
 	"nightaudit/trace/openhands"
 	"nightaudit/trace/pi"
 	"nightaudit/trace/qwen"
@@ -19,12 +20,13 @@ import (
 
 // agentFolders names the folders of real sessions by format.
 var agentFolders = map[string]string{
-	"gemini-cli":  geminicli.Format,
-	"qwen-code":   qwen.Format,
-	"swe-agent":   sweagent.Format,
-	"openhands":   openhands.Format,
-	"pi-agent":    pi.Format,
-	"claude-like": qwen.IFlowFormat,
+	"gemini-cli":     geminicli.Format,
+	"qwen-code":      qwen.Format,
+	"swe-agent":      sweagent.Format,
+	"mini-swe-agent": miniswe.Format,
+	"openhands":      openhands.Format,
+	"pi-agent":       pi.Format,
+	"claude-like":    qwen.IFlowFormat,
 }
 
 // scripted is the outcomes of the one session that was driven through every agent:
@@ -43,6 +45,8 @@ var recounted = map[string]struct {
 }{
 	"openhands/multi_swe_bench-examples-output.jsonl": {103, 41, 2, "edits and reads that say ERROR: are counted too, greps that found nothing are not"},
 	"openhands/trajs-basic_gui_mode.json":             {4, 0, 1, "a server that goes on has exit code -1 and has not ended"},
+	"mini-swe-agent/github_issue.traj.json":           {10, 2, 1, "the command that hands the work in is a call, and what is said beside it a summary"},
+	"mini-swe-agent/local.traj.json":                  {2, 0, 1, "the same"},
 	"swe-agent/demo__function_calling_simple.traj":    {5, 0, 1, "what is thought beside the submission is a summary"},
 	"swe-agent/demo__ctf__crypto__eps.traj":           {14, 0, 0, "nothing is thought beside the submission"},
 }

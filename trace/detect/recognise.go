@@ -8,6 +8,7 @@ import (
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
+	"nightaudit/trace/cline"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
 	"nightaudit/trace/geminicli"
@@ -15,6 +16,7 @@ import (
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
+	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
@@ -70,6 +72,8 @@ func formats() []format {
 		{openclaw.Format, openclaw.Read, openclaw.IsRecord, nil},
 		{pi.Format, pi.Read, pi.IsRecord, nil},
 		{sweagent.Format, sweagent.Read, nil, sweagent.IsDocument},
+		{miniswe.Format, miniswe.Read, nil, miniswe.IsDocument},
+		{cline.Format, cline.Read, nil, cline.IsDocument},
 		{openhands.Format, openhands.Read, openhands.IsRecord, openhands.IsDocument},
 		{messages.Format, messages.Read, messages.IsRecord, messages.IsDocument}, // last: others use its messages
 	}

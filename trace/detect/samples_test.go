@@ -4,6 +4,7 @@ import (
 	"nightaudit/trace/atif"
 	"nightaudit/trace/claudecode"
 	"nightaudit/trace/claudestream"
+	"nightaudit/trace/cline"
 	"nightaudit/trace/codex"
 	"nightaudit/trace/codexexec"
 	"nightaudit/trace/geminicli"
@@ -11,6 +12,7 @@ import (
 	"nightaudit/trace/goose"
 	"nightaudit/trace/mcp"
 	"nightaudit/trace/messages"
+	"nightaudit/trace/miniswe"
 	"nightaudit/trace/native"
 	"nightaudit/trace/openclaw"
 	"nightaudit/trace/opencode"
@@ -103,6 +105,13 @@ var samples = map[string][]sample{
 	},
 	sweagent.Format: {
 		{file: "../sweagent/testdata/trajectory.traj", document: true, mute: true, args: []string{"action"}},
+	},
+	miniswe.Format: {
+		{file: "../miniswe/testdata/new.traj.json", document: true, ids: []string{"tool_call_id"}, args: []string{"actions"}},
+	},
+	cline.Format: {
+		{file: "../cline/testdata/native.json", document: true, ids: []string{"id", "tool_use_id"}, args: []string{"input"}},
+		{file: "../cline/testdata/xml.json", document: true},
 	},
 	pi.Format: {
 		{file: "../pi/testdata/session.jsonl", ids: []string{"id", "toolCallId", "parentId"}, args: []string{"arguments"}},
