@@ -89,4 +89,3 @@ func (l *ledger) trusted(i, command int) bool {
 		return f.shell.Commands[len(f.shell.Commands)-1].Trusted
 	}
 }
-

@@ -64,4 +64,3 @@ func cwdFits(dir, cwd string) bool {
 	}
 	return cwd == dir || strings.HasPrefix(cwd, strings.TrimSuffix(dir, "/")+"/")
 }
-
