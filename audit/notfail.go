@@ -200,6 +200,15 @@ func (l *ledger) sameTarget(c candidate, k int) bool {
 	}
 }
 
+// valueOptions are the options of programs with subcommands that stand before these
+// and take the next word.
+var valueOptions = map[string]string{
+	"kubectl": "-n --namespace --context --kubeconfig -s --server --cluster --user", "oc": "-n --namespace --context",
+	"helm": "-n --namespace --kube-context --kubeconfig", "docker": "-H --host -c --context -f --file -p --project-name --profile --env-file",
+	"docker-compose": "-f --file -p --project-name --profile --env-file", "podman": "--url -c --connection",
+	"aws": "--profile --region --output --endpoint-url", "gcloud": "--project --account --configuration", "az": "--subscription", "gh": "-R --repo",
+}
+
 // commandTarget is a command's program and its first word that is no option, and
 // the word after that for run, exec and compose.
 func commandTarget(cmd outcome.Command) string {
@@ -207,9 +216,13 @@ func commandTarget(cmd outcome.Command) string {
 		return cmd.Text
 	}
 	out := []string{cmd.Argv[0]}
+	values := strings.Fields(valueOptions[programOf(cmd)])
 	for k := 1; k < len(cmd.Argv); k++ {
 		word := cmd.Argv[k]
 		if strings.HasPrefix(word, "-") {
+			if slices.Contains(values, word) {
+				k++ // what it is given is no word of the command
+			}
 			continue
 		}
 		out = append(out, word)

@@ -82,7 +82,7 @@ var missingReasons = []Explanation{
 		Trace: `{"type":"tool_call","tool":"Edit","args":{"file_path":"a.go"},"ok":true}`, Claims: `[{"claim":"a.go is changed","must_show":[{"class":"edit","path":"a.go","observed":true}]}]`,
 	},
 	{
-		Reason: OutputMissing, Means: "The call succeeded, but its output does not hold what the claim says.",
+		Reason: OutputMissing, Means: "The call succeeded, but its output does not hold what the claim says, or no single test run counts so many tests.",
 		Clear: "Check what it really returned.",
 		Trace: `{"type":"tool_call","tool":"Bash","args":{"command":"./deploy"},"exit_code":0,"result":"queued"}`, Claims: `[{"claim":"deployed","must_show":[{"class":"shell","cmd":"deploy","output":{"match":"deployed"}}]}]`,
 	},
@@ -92,7 +92,7 @@ var missingReasons = []Explanation{
 		Trace: `{"type":"tool_call","tool":"Bash","args":{"command":"ls"},"exit_code":0,"result":"a"}`, Claims: `[{"claim":"it said no","quotes":[{"text":"Read-only file system"}]}]`,
 	},
 	{
-		Reason: CallFailed, Means: "Every call of the tool that ended has failed.",
+		Reason: CallFailed, Means: "Every call of the tool that ended has failed; or what a statement rests on has failed that such a trace can support but not refute.",
 		Clear: "Make it succeed.",
 		Trace: `{"type":"tool_call","tool":"deploy","ok":false}`, Claims: `[{"claim":"deployed","must_show":["deploy"]}]`,
 	},
@@ -100,7 +100,7 @@ var missingReasons = []Explanation{
 
 var unclearReasons = []Explanation{
 	{
-		Reason: Pending, Means: "A call was started, and no end of it is recorded. Started is not finished.",
+		Reason: Pending, Means: "A call was started, in the background too, and no end of it is recorded. Started is not finished.",
 		Clear: "Audit again when the call has ended; a late result belongs to its call.",
 		Trace: `{"type":"tool_call","tool":"deploy"}`, Claims: `[{"claim":"deployed","must_show":["deploy"]}]`,
 	},
@@ -170,7 +170,7 @@ var unclearReasons = []Explanation{
 		Trace: `{"type":"tool_result","call_id":"c1","structuredContent":{"a":1}}` + "\n" + `{"type":"tool_result","call_id":"c1","structuredContent":{"a":2}}`, Claims: `[{"claim":"a is 1","grounds":[{"from":"c1","field":"a","equals":1}]}]`,
 	},
 	{
-		Reason: Redacted, Means: "The value that the claim reads was taken out of the trace.",
+		Reason: Redacted, Means: "What the claim reads was taken out of the trace: a value, an output, or the file or command that a call was about.",
 		Clear: "Compare something that is not secret.",
 		Trace: `{"type":"tool_call","id":"c1","tool":"get","ok":true,"result":{"name":"[REDACTED]"}}`, Claims: `[{"claim":"name is x","grounds":[{"from":"c1","field":"name","equals":"x"}]}]`,
 	},

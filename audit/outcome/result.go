@@ -20,7 +20,7 @@ var (
 
 	deniedText = regexp.MustCompile(`(?i)user (rejected|denied|declined|doesn't want)|\b(is|are) not allowed\b|has not been granted|requires approval|blocked by (hook|policy)`)
 
-	errorLike = regexp.MustCompile(`(?i)^(error|failed|failure|fatal|exception|traceback|panic)\b`)
+	errorLike = regexp.MustCompile(`(?i)^(error|failed|failure|fatal|exception|traceback|panic|unable to|could not|couldn't|cannot)\b`)
 )
 
 func words(list ...string) map[string]bool {
@@ -285,7 +285,7 @@ func (r *reading) byText(t *Tables) (Outcome, bool) {
 	if begins(text, t.FailureStarts) {
 		return Outcome{Kind: Error, Evidence: Text, Detail: r.firstLine()}, true
 	}
-	if r.classes.any(ClassShell, ClassRead, ClassSearch, ClassAgent) || !errorLike.MatchString(r.text) {
+	if r.classes.any(ClassShell, ClassRead, ClassSearch, ClassAgent) || !errorLike.MatchString(text) {
 		return Outcome{}, false
 	}
 	return Outcome{Kind: Suspect, Evidence: Text, Detail: r.firstLine()}, true
