@@ -53,3 +53,13 @@ func recognise(rec trace.Value, first bool) string {
 	}
 	return ""
 }
+
+// recogniseDocument names the format of a JSON text that is no record of many.
+func recogniseDocument(doc trace.Value) string {
+	for _, f := range formats() {
+		if f.document != nil && f.document(doc) {
+			return f.name
+		}
+	}
+	return ""
+}
