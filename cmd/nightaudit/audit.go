@@ -231,7 +231,7 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 			return nil, fmt.Errorf("read trace: %w", err)
 		}
 		if run.Records == 0 && run.Ignored == 0 && len(run.BadLines) > 0 && len(given) == 0 {
-			return nil, fmt.Errorf("%s holds nothing that can be read as a trace: line %d: %s", src.Name, run.BadLines[0].Line, run.BadLines[0].Reason)
+			return nil, unreadable(src.Name, run)
 		}
 		rep, err := audit.Check(run, given, pack)
 		if err != nil {
@@ -240,6 +240,15 @@ func auditFile(ctx context.Context, src trace.Source, f auditFlags, given []clai
 		reports = append(reports, rep)
 	}
 	return reports, nil
+}
+
+// unreadable says of a file that nothing of it could be read, and what was tried.
+func unreadable(name string, run *trace.Run) error {
+	tried := ""
+	for _, g := range run.Gaps {
+		tried += "; " + g.Reason
+	}
+	return fmt.Errorf("%s holds nothing that can be read as a trace: line %d: %s%s", name, run.BadLines[0].Line, run.BadLines[0].Reason, tried)
 }
 
 // reader is that of the flags.

@@ -1,8 +1,10 @@
 // Package detect picks the reader of a trace by its content: the bytes of a file
 // go in, the Runs of the reader that recognises its first records come out. File
 // names are not looked at, and nothing is judged. What no format recognises is
-// read as native, whose reader counts the records that it does not know. Compressed
-// files are unpacked first, whatever their format.
+// read as native, whose reader counts the records that it does not know; a run of
+// which nothing was understood says so in a gap. Some forms are known and not read:
+// an UnsupportedError says why. Compressed files are unpacked first, whatever their
+// format.
 package detect
 
 import (
@@ -50,8 +52,16 @@ func readText(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error
 			return
 		}
 		for _, f := range formats() {
-			if f.name == format {
-				f.read(ctx, src)(yield)
+			if f.name != format {
+				continue
+			}
+			for run, err := range f.read(ctx, src) {
+				if err == nil && format == native.Format {
+					stated(run)
+				}
+				if !yield(run, err) {
+					return
+				}
 			}
 		}
 	}
@@ -86,12 +96,18 @@ func formatOfText(ctx context.Context, src trace.Source) (string, error) {
 		if !sc.Next() {
 			break
 		}
+		if err := refuse(src, sc.Record().Value); err != nil {
+			return "", err
+		}
 		if name := recognise(sc.Record().Value, n == 0); name != "" {
 			return name, nil
 		}
 	}
 	if err := sc.Finish(trace.NewRun(head, native.Format)); err != nil {
 		return "", fmt.Errorf("detect format: %w", err)
+	}
+	if err := refuseText(src); err != nil {
+		return "", err
 	}
 	if name, err := textFormat(src); err != nil || name != "" {
 		return name, err
@@ -146,12 +162,12 @@ func documentFormat(ctx context.Context, src trace.Source) (string, error) {
 		return "", fmt.Errorf("detect format: %w", err)
 	}
 	if doc.Kind() != trace.KindAbsent {
-		return recogniseDocument(doc.Value), nil
+		return recogniseDocument(doc.Value), refuse(src, doc.Value)
 	}
 	// Documents may stand one behind the other.
 	texts := trace.NewTexts(ctx, src)
 	if texts.Next() && !texts.Lines() {
-		return recogniseDocument(texts.Record().Value), nil
+		return recogniseDocument(texts.Record().Value), refuse(src, texts.Record().Value)
 	}
 	if err := texts.Finish(trace.NewRun(src, native.Format)); err != nil {
 		return "", fmt.Errorf("detect format: %w", err)

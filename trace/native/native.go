@@ -22,6 +22,9 @@ import (
 // Format is the name of this format.
 const Format = "native"
 
+// NothingKnown is the reason of the gap in a run none of whose records is known.
+const NothingKnown = "none of its records is of a kind that is known"
+
 // Read reads a native trace: always one Run. A file without any readable record
 // is a Run without records, whose BadLines say why.
 func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
@@ -314,7 +317,7 @@ func (r *reader) finish() *trace.Run {
 	slices.SortStableFunc(r.run.BadLines, func(a, b trace.BadLine) int { return a.Line - b.Line })
 	if r.run.Records == r.run.Ignored && r.run.Ignored > 0 {
 		// Nothing in it is of this format: that no call stands there says nothing.
-		r.run.Gaps = append(r.run.Gaps, trace.Gap{Reason: "none of its records is of a kind that is known"})
+		r.run.Gaps = append(r.run.Gaps, trace.Gap{Reason: NothingKnown})
 	}
 	if r.steps {
 		r.run.NoEndRecords = true // documents of steps have no end to record
