@@ -32,6 +32,7 @@ check: ## all that must hold before a commit
 	@dead=$$($(GO) tool deadcode -test ./...); [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) test -race -p 2 ./...
+	$(GO) test ./trace/detect
 
 .PHONY: lint
 lint: ## golangci-lint, where it is installed

@@ -30,15 +30,20 @@ var unsupported = []struct {
 	err UnsupportedError
 }{
 	{isAgentsSDK, UnsupportedError{
-		"an export of the OpenAI Agents SDK", "a tool that failed returns a text there like any other, and many spans leave out what was called"}},
+		"an export of the OpenAI Agents SDK", "a tool that failed returns a text there like any other, and many spans leave out what was called",
+	}},
 	{isLangSmith, UnsupportedError{
-		"an export of LangSmith", "no reader has been held to real exports of it; the messages of a run, exported as a list, are read"}},
+		"an export of LangSmith", "no reader has been held to real exports of it; the messages of a run, exported as a list, are read",
+	}},
 	{isMagentic, UnsupportedError{
-		"a log of Magentic-One", "it records what the agents told each other, and no calls of tools"}},
+		"a log of Magentic-One", "it records what the agents told each other, and no calls of tools",
+	}},
 	{isPythonSpan, UnsupportedError{
-		"what the console exporter of OpenTelemetry's Python SDK prints", "it is no OTLP, and its form is not fixed; export OTLP/JSON"}},
+		"what the console exporter of OpenTelemetry's Python SDK prints", "it is no OTLP, and its form is not fixed; export OTLP/JSON",
+	}},
 	{isJavaScriptSignal, UnsupportedError{
-		"telemetry that Gemini CLI wrote to its local outfile", "it is objects of the JavaScript SDK and no OTLP; Gemini CLI's session files hold the same calls"}},
+		"telemetry that Gemini CLI wrote to its local outfile", "it is objects of the JavaScript SDK and no OTLP; Gemini CLI's session files hold the same calls",
+	}},
 }
 
 // aider is the mark of Aider's history; it has no calls that could be read.

@@ -1,0 +1,6 @@
+//go:build !race
+
+package detect
+
+// stride: every byte.
+const stride = 1
