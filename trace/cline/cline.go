@@ -40,7 +40,7 @@ func Read(ctx context.Context, src trace.Source) iter.Seq2[*trace.Run, error] {
 }
 
 func readConversation(ctx context.Context, src trace.Source) (*trace.Run, error) {
-	r := &reader{texts: trace.NewTexts(ctx, src)}
+	r := &reader{texts: trace.NewTexts(ctx, src), known: map[trace.ID]bool{}}
 	r.run = trace.NewRun(r.spill.Source(src), Format)
 	r.run.Agent, r.run.NoEndRecords = Format, true
 	for r.texts.Next() {
@@ -57,13 +57,18 @@ func readConversation(ctx context.Context, src trace.Source) (*trace.Run, error)
 	return r.run, nil
 }
 
+// maxOpen is how many calls without a result are remembered; only a broken file has
+// more.
+const maxOpen = 256
+
 // reader is what is remembered of a conversation while it is read.
 type reader struct {
 	run    *trace.Run
 	spill  trace.Spill
 	texts  *trace.Texts
 	talk   trace.Talk
-	open   []int // the calls that have no result yet
+	open   []int // the last calls that have no result yet, oldest first
+	known  map[trace.ID]bool
 	orphan trace.Position
 }
 
@@ -185,7 +190,8 @@ func (r *reader) use(m trace.Value, pos trace.Position, u use) {
 		c.Args = r.spill.Add(u.args())
 	}
 	r.talk.Called()
-	r.open = append(r.open, len(r.run.Calls))
+	r.known[u.id] = true
+	r.open = append(r.open[max(0, len(r.open)-maxOpen):], len(r.run.Calls))
 	r.run.Calls = append(r.run.Calls, c)
 }
 
@@ -235,7 +241,7 @@ func (r *reader) toolResult(block trace.Value) {
 			return
 		}
 	}
-	if at < 0 && slices.ContainsFunc(r.run.Calls, func(c trace.Call) bool { return id != "" && c.ID == id }) {
+	if at < 0 && r.known[id] {
 		return // a result once more
 	}
 	r.result(at, id, "", r.texts.Place(block), content.Body(), said, block.Get("is_error").Flag())

@@ -77,10 +77,13 @@ func closed(text, name string, last bool) (inner, rest string, ok bool) {
 	return text[:at], text[at+len(end):], true
 }
 
+// maxParameters is how many tags of a use are looked at.
+const maxParameters = 256
+
 // parameters reads the parameters of a use.
 func parameters(text string) map[string]string {
 	out := map[string]string{}
-	for {
+	for range maxParameters {
 		m := parameter.FindStringSubmatchIndex(text)
 		if m == nil {
 			return out
@@ -93,4 +96,5 @@ func parameters(text string) map[string]string {
 		}
 		out[name], text = strings.Trim(inner, "\n"), rest
 	}
+	return out
 }

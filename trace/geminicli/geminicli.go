@@ -115,7 +115,7 @@ func (s *session) change(v trace.Value) {
 	if messages.Kind() != trace.KindArray {
 		return
 	}
-	s.live = nil
+	s.keep(0)
 	for m := range messages.Elements() {
 		s.message(m, s.texts.Place(m))
 	}
@@ -124,8 +124,19 @@ func (s *session) change(v trace.Value) {
 // rewind takes back a message and what follows it; all of them where it is unknown,
 // as the program itself does.
 func (s *session) rewind(id trace.ID) {
-	at := slices.IndexFunc(s.live, func(m *message) bool { return m.id != "" && m.id == id })
-	s.live = s.live[:max(at, 0)]
+	at := len(s.live) - 1
+	for at > 0 && (id == "" || s.live[at].id != id) {
+		at--
+	}
+	s.keep(max(at, 0))
+}
+
+// keep takes back all but the first n messages.
+func (s *session) keep(n int) {
+	for _, m := range s.live[n:] {
+		m.live = false
+	}
+	s.live = s.live[:n]
 }
 
 func (s *session) badLine(pos trace.Position, reason string) {

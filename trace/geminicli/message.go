@@ -10,6 +10,7 @@ import (
 type message struct {
 	trace.Turn // at the place of its first writing
 	id         trace.ID
+	live       bool // it counts for the summary
 	spent      trace.Usage
 }
 
@@ -47,12 +48,10 @@ func (s *session) place(id trace.ID, pos trace.Position) *message {
 			s.messages[id] = m
 		}
 	}
-	for i := len(s.live) - 1; i >= 0; i-- {
-		if s.live[i] == m {
-			return m
-		}
+	if !m.live {
+		m.live = true
+		s.live = append(s.live, m)
 	}
-	s.live = append(s.live, m)
 	return m
 }
 

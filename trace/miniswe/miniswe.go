@@ -59,8 +59,9 @@ type reader struct {
 	spill trace.Spill
 	texts *trace.Texts
 	talk  trace.Talk
-	open  []int // the calls of the last message that have no answer yet
-	asked bool  // the task has been given
+	open  []int // the calls of the last message, without those that were answered first
+	byID  map[trace.ID]int
+	asked bool // the task has been given
 }
 
 // take takes in the document. A file holds one; what else stands there is counted.
@@ -117,6 +118,9 @@ func (r *reader) exit(m trace.Value) {
 	}
 	for _, i := range r.open {
 		c := &r.run.Calls[i]
+		if c.ResultPos.Set() {
+			continue
+		}
 		c.Result, c.ResultPos, c.Status = m.Get("content").Body(), r.texts.Place(m), "unknown"
 	}
 	r.open = nil
@@ -127,7 +131,7 @@ var block = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)\\s*\n(.*?)\n`
 
 // assistant reads what the agent said and called.
 func (r *reader) assistant(m trace.Value) {
-	r.open = nil
+	r.open, r.byID = nil, map[trace.ID]int{}
 	pos, said := r.texts.Place(m), text(m.Get("content"))
 	r.spend(m.Path("extra", "response"))
 	actions, submits := m.Path("extra", "actions"), false
@@ -158,7 +162,9 @@ func (r *reader) assistant(m trace.Value) {
 
 // call adds a call. Without an id it has its number.
 func (r *reader) call(m trace.Value, id trace.ID, args trace.Body) {
-	if id == "" {
+	if id != "" {
+		r.byID[id] = len(r.run.Calls)
+	} else {
 		id = trace.ID(strconv.Itoa(len(r.run.Calls) + 1))
 	}
 	r.open = append(r.open, len(r.run.Calls))
@@ -181,15 +187,10 @@ func (r *reader) answer(m trace.Value) {
 		r.talk.Prompt(text(m.Get("content")))
 		return
 	}
-	at := 0
-	if id := m.Get("tool_call_id").ID(); id != "" {
-		at = slices.IndexFunc(r.open, func(i int) bool { return r.run.Calls[i].ID == id })
-	}
-	if at < 0 || at >= len(r.open) {
+	c := r.asker(m.Get("tool_call_id").ID())
+	if c == nil {
 		return // what the program says of a message that called nothing
 	}
-	c := &r.run.Calls[r.open[at]]
-	r.open = slices.Delete(r.open, at, at+1)
 	c.ResultPos = r.texts.Place(m)
 	if extra := m.Get("extra"); extra.Get("raw_output").Given() || extra.Get("returncode").Given() {
 		c.Result = extra.Get("raw_output").Body()
@@ -201,6 +202,24 @@ func (r *reader) answer(m trace.Value) {
 	c.Result = m.Get("content").Body()
 	code, ok := returned(said)
 	ended(c, code, ok, said)
+}
+
+// asker finds the call that an answer is for: that of its id, or the first that has
+// none yet.
+func (r *reader) asker(id trace.ID) *trace.Call {
+	for len(r.open) > 0 && r.run.Calls[r.open[0]].ResultPos.Set() {
+		r.open = r.open[1:]
+	}
+	if id != "" {
+		if i, ok := r.byID[id]; ok && !r.run.Calls[i].ResultPos.Set() {
+			return &r.run.Calls[i]
+		}
+		return nil
+	}
+	if len(r.open) == 0 {
+		return nil
+	}
+	return &r.run.Calls[r.open[0]]
 }
 
 // returned reads the code with which an answer of text begins.

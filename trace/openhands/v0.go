@@ -181,9 +181,10 @@ func (h *history) ran(c *trace.Call, exit trace.Value, success trace.Flag) {
 	h.polls = false
 }
 
+// index finds the place of a call by its id, -1 where that does not tell.
 func (h *history) index(c *trace.Call) int {
-	for i := range h.run.Calls {
-		if &h.run.Calls[i] == c {
+	for _, i := range h.pairs.Known(c.ID) {
+		if c.ID != "" && &h.run.Calls[i] == c {
 			return i
 		}
 	}
